@@ -1,0 +1,163 @@
+// Package recall is the READ path: the context of a request (session window, long-term memory, budget), search, and
+// reading single things. It decides what a grant may see of it; where things are kept is the Store's and the
+// Provider's affair.
+package recall
+
+import (
+	"log/slog"
+	"time"
+
+	"memoryd"
+)
+
+// Options is what New needs. Every number is a default that a request or an agent's settings may narrow.
+type Options struct {
+	Store    memoryd.Store
+	Provider memoryd.Provider
+	Count    func(text string) int // tokens
+	Now      func() time.Time
+	NewID    func() string // random, for fences
+	Log      *slog.Logger
+	Zone     *time.Location // of times that carry none
+
+	MessagesPerRound int    // 3
+	WindowTokens     int    // 16000
+	SummaryTokens    int    // 2000, at most half of the window
+	Alternation      string // merge or trim
+
+	Workers         int           // 64, for both arms of all requests together
+	SessionTimeout  time.Duration // 300 ms
+	LongTermTimeout time.Duration // 800 ms
+	MemoryTokens    int           // 4000
+	ProfileShare    float64       // 0.6
+	ItemsPerScope   int           // 10
+	TurnItems       int           // 100
+	Preferences     int           // 6
+	ItemChars       int           // 1000
+	QueryContext    int           // 200 characters
+	Include         []string      // memory, turn
+	Floor           float64       // 0.3
+	TopK            int           // 10
+}
+
+// ContextRequest asks for what belongs before a model request.
+type ContextRequest struct {
+	Query           string
+	Session         string
+	Group           string
+	DM              *bool // nil: where there is no group
+	LongTerm        *bool
+	Context         string
+	Rounds          *int
+	WindowTokens    *int
+	MemoryTokens    *int
+	Keyword         bool // mode keyword
+	Include         []string
+	FilterSensitive *bool
+	MinTrust        memoryd.Trust
+}
+
+// Context is what to put before a model request.
+type Context struct {
+	Messages    []memoryd.Message  `json:"messages"`
+	Summary     *memoryd.Summary   `json:"summary,omitempty"`
+	UserProfile Part               `json:"user_profile" doc:"memories of global and dm"`
+	Group       Part               `json:"group"`
+	Agent       Part               `json:"agent"`
+	Turns       Part               `json:"turns" doc:"what was said in other sessions"`
+	Rendered    string             `json:"rendered" doc:"the long-term part as one fenced block of text, \"\" when there is none"`
+	Tokens      ContextTokens      `json:"tokens"`
+	Degraded    []memoryd.Degraded `json:"degraded"`
+	Notes       []string           `json:"notes"`
+	TookMS      ContextTook        `json:"took_ms"`
+}
+
+// Part is one group of a context. Text is its lines, each ended by a newline.
+type Part struct {
+	Text   string        `json:"text"`
+	Tokens int           `json:"tokens"`
+	Items  []memoryd.Hit `json:"items"`
+}
+
+// ContextTokens is what the parts cost. LongTerm counts rendered, header and fences included.
+type ContextTokens struct {
+	Messages int `json:"messages"`
+	Summary  int `json:"summary"`
+	LongTerm int `json:"long_term"`
+}
+
+// ContextTook is how long the arms and the whole took, in milliseconds.
+type ContextTook struct {
+	Session  float64 `json:"session"`
+	LongTerm float64 `json:"long_term"`
+	Total    float64 `json:"total"`
+}
+
+// SearchRequest asks for memories and turns.
+type SearchRequest struct {
+	Query    string
+	Scope    string // "" : behaviour of an unnamed scope; else a scope, agent:self, all, cross:X
+	Group    string
+	DM       *bool
+	Limit    int // 0: TopK
+	Types    []memoryd.Type
+	Forms    []memoryd.Form
+	Statuses []memoryd.Status
+	MinTrust memoryd.Trust
+	MinScore *float64 // nil: Floor
+	Keyword  bool
+	Include  []string
+	Labels   map[string]string
+	Context  string
+}
+
+// SearchResult is what a search found, best first.
+type SearchResult struct {
+	Hits     []memoryd.Hit
+	Degraded []memoryd.Degraded
+	Notes    []string
+	TookMS   float64
+}
+
+// ListRequest pages through memories. Scope "" lists every readable one.
+type ListRequest struct {
+	Scope  string
+	Filter memoryd.MemoryFilter // Sort, Limit and the narrowing fields; After is Cursor's
+	Cursor string
+}
+
+// MemoryPage is one page of memories; Next is "" on the last one.
+type MemoryPage struct {
+	Items []memoryd.Memory
+	Next  string
+	Notes []string
+}
+
+// SessionsRequest pages through sessions.
+type SessionsRequest struct {
+	Agent, State string
+	Limit        int
+	Cursor       string
+}
+
+// SessionPage is one page of sessions; Next is "" on the last one.
+type SessionPage struct {
+	Items []memoryd.Session
+	Next  string
+}
+
+// MessagesRequest pages back through a session's messages, or asks for the window as a context would hold it.
+type MessagesRequest struct {
+	BeforeSeq int64
+	Limit     int
+	Window    bool
+	Cursor    string
+}
+
+// MessagePage is one page of messages, oldest first; Next leads further back and is "" at the session's start.
+type MessagePage struct {
+	Items   []memoryd.Message
+	Summary *memoryd.Summary
+	Next    string
+	Notes   []string
+}
