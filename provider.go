@@ -14,11 +14,14 @@ type Provider interface {
 
 // Query asks a provider. Owner and Scopes are rights: nothing outside them may be answered.
 type Query struct {
-	Owner    Owner
-	Scopes   Scopes
-	Text     string
-	Memories bool // search memories
-	Turns    bool // search turns
+	Owner  Owner
+	Scopes Scopes
+	// TurnScopes is where turns are searched when that differs from Scopes (an agent's rights to memories and to
+	// sessions may differ). Empty: as Scopes.
+	TurnScopes Scopes
+	Text       string
+	Memories   bool // search memories
+	Turns      bool // search turns
 
 	Types    []Type
 	Forms    []Form

@@ -4,7 +4,9 @@
 package recall
 
 import (
+	"crypto/rand"
 	"log/slog"
+	"sync"
 	"time"
 
 	"memoryd"
@@ -16,7 +18,7 @@ type Options struct {
 	Provider memoryd.Provider
 	Count    func(text string) int // tokens
 	Now      func() time.Time
-	NewID    func() string // random, for fences
+	NewID    func() string // random, for fences; nil: crypto/rand
 	Log      *slog.Logger
 	Zone     *time.Location // of times that carry none
 
@@ -39,6 +41,75 @@ type Options struct {
 	Floor           float64       // 0.3
 	TopK            int           // 10
 }
+
+// withDefaults fills in what the caller left at zero.
+func (o Options) withDefaults() Options {
+	number(&o.MessagesPerRound, 3)
+	number(&o.WindowTokens, 16000)
+	number(&o.SummaryTokens, 2000)
+	number(&o.Workers, 64)
+	number(&o.SessionTimeout, 300*time.Millisecond)
+	number(&o.LongTermTimeout, 800*time.Millisecond)
+	number(&o.MemoryTokens, 4000)
+	number(&o.ProfileShare, 0.6)
+	number(&o.ItemsPerScope, 10)
+	number(&o.TurnItems, 100)
+	number(&o.Preferences, 6)
+	number(&o.ItemChars, 1000)
+	number(&o.QueryContext, 200)
+	number(&o.Floor, 0.3)
+	number(&o.TopK, 10)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = rand.Text
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Include == nil {
+		o.Include = []string{IncludeMemory, IncludeTurn}
+	}
+	return o
+}
+
+// number sets what is zero.
+func number[T int | float64 | time.Duration](field *T, otherwise T) {
+	if *field == 0 {
+		*field = otherwise
+	}
+}
+
+// Reader answers requests. It is safe for concurrent use.
+type Reader struct {
+	o     Options
+	slots chan struct{} // one for each arm at work
+
+	mu     sync.Mutex
+	closed bool
+	arms   sync.WaitGroup
+}
+
+// New makes a Reader; Close it when no request is left.
+func New(o Options) *Reader {
+	o = o.withDefaults()
+	return &Reader{o: o, slots: make(chan struct{}, o.Workers)}
+}
+
+// Close refuses further contexts and waits for the arms that still run, late ones too.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.arms.Wait()
+}
+
+// What a request may include.
+const (
+	IncludeMemory = "memory"
+	IncludeTurn   = "turn"
+)
 
 // ContextRequest asks for what belongs before a model request.
 type ContextRequest struct {

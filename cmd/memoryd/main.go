@@ -1,0 +1,14 @@
+// Command memoryd is the memory server of a fleet of AI agents and its command line. It parses, defaults and checks the
+// configuration, and is the only code that names backends: everything else gets plain options.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], system{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv,
+	}))
+}

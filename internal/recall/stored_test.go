@@ -1,0 +1,441 @@
+package recall
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"memoryd"
+	"memoryd/internal/access"
+	"memoryd/internal/sqlstore"
+)
+
+func open(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), sqlstore.Options{Path: filepath.Join(t.TempDir(), "memoryd.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func write(t testing.TB, s memoryd.Store, f func(memoryd.Tx) error) {
+	t.Helper()
+	if err := s.Write(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func kept(id, user string, s memoryd.Scope, text string) memoryd.Memory {
+	return memoryd.Memory{ID: id, Tenant: "default", User: user, Scope: s, Text: text, Hash: id, Type: memoryd.Fact, Form: memoryd.FormText,
+		Trust: memoryd.High, Source: memoryd.UserDirect, Status: memoryd.Active, Importance: 5, Strength: 1, Recorded: noon, Version: 1, TypedBy: "given"}
+}
+
+func converse(t testing.TB, s memoryd.Store, head memoryd.Session, list []memoryd.Message) {
+	t.Helper()
+	head.Tenant, head.State = "default", "open"
+	if head.Created.IsZero() {
+		head.Created = noon
+	}
+	head.Updated = head.Created
+	for i := range list {
+		list[i].Recorded, list[i].Time = noon, noon
+	}
+	write(t, s, func(tx memoryd.Tx) error {
+		if _, err := tx.Sessions.Put(head); err != nil {
+			return err
+		}
+		_, err := tx.Messages.Append(head, list)
+		return err
+	})
+}
+
+func TestMemoriesPageByPage(t *testing.T) {
+	s := open(t)
+	write(t, s, func(tx memoryd.Tx) error {
+		for i := range 501 {
+			if err := tx.Memories.Insert(kept(fmt.Sprintf("m%03d", i), "amy", memoryd.Global, fmt.Sprint("note ", i))); err != nil {
+				return err
+			}
+		}
+		return tx.Memories.Insert(kept("bobs", "bob", memoryd.Global, "bob's"))
+	})
+	r := reader(t, s, &asking{}, nil)
+	g := grantOf(t, access.Ask{User: "amy"})
+	for _, sort := range []memoryd.Sort{"", memoryd.ByRecorded, memoryd.ByLastUsed, memoryd.ByImportance} {
+		seen := map[string]bool{}
+		var sizes []int
+		var next string
+		for {
+			page, err := r.Memories(t.Context(), g, ListRequest{Filter: memoryd.MemoryFilter{Sort: sort, Limit: 200}, Cursor: next})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes = append(sizes, len(page.Items))
+			for _, m := range page.Items {
+				if seen[m.ID] || m.User != "amy" {
+					t.Fatalf("%s again, or not amy's", m.ID)
+				}
+				seen[m.ID] = true
+			}
+			if next = page.Next; next == "" {
+				break
+			}
+			write(t, s, func(tx memoryd.Tx) error { // an unread row changes, and a new one comes
+				old, err := tx.Memories.Get(g.Owner(), memoryd.AllScopes(), "m000")
+				if err != nil {
+					return err
+				}
+				old[0].Version++
+				old[0].Text += "."
+				return tx.Memories.Update(old[0])
+			})
+		}
+		if !slices.Equal(sizes, []int{200, 200, 101}) || len(seen) != 501 {
+			t.Errorf("sort %q: pages %v with %d rows", sort, sizes, len(seen))
+		}
+	}
+}
+
+func TestCursorsOfOtherLists(t *testing.T) {
+	s := open(t)
+	write(t, s, func(tx memoryd.Tx) error {
+		return errors.Join(tx.Memories.Insert(kept("a", "amy", memoryd.Global, "a")), tx.Memories.Insert(kept("b", "amy", memoryd.Global, "b")))
+	})
+	converse(t, s, memoryd.Session{ID: "s1", User: "amy"}, talk(t, "u: one\na: two"))
+	converse(t, s, memoryd.Session{ID: "s2", User: "amy"}, talk(t, "u: one\na: two"))
+	r := reader(t, s, &asking{}, nil)
+	amy, bob := grantOf(t, access.Ask{User: "amy"}), grantOf(t, access.Ask{User: "bob"})
+	one := memoryd.MemoryFilter{Limit: 1}
+	page, err := r.Memories(t.Context(), amy, ListRequest{Filter: one})
+	if err != nil || page.Next == "" {
+		t.Fatalf("%v %+v", err, page)
+	}
+	sessions, err := r.Sessions(t.Context(), amy, SessionsRequest{Limit: 1})
+	if err != nil || sessions.Next == "" || sessions.Items[0].ID != "s2" {
+		t.Fatalf("%v %+v", err, sessions)
+	}
+	messages, err := r.Messages(t.Context(), amy, "s1", MessagesRequest{Limit: 1})
+	if err != nil || messages.Next == "" {
+		t.Fatalf("%v %+v", err, messages)
+	}
+	list := func(g access.Grant, scope, cursor string, f memoryd.MemoryFilter) error {
+		_, err := r.Memories(t.Context(), g, ListRequest{Scope: scope, Filter: f, Cursor: cursor})
+		return err
+	}
+	if err := list(amy, "", page.Next, memoryd.MemoryFilter{Limit: 7}); err != nil {
+		t.Errorf("another page size: %v", err)
+	}
+	for name, err := range map[string]error{
+		"another user":   list(bob, "", page.Next, one),
+		"another scope":  list(amy, "global", page.Next, one),
+		"another sort":   list(amy, "", page.Next, memoryd.MemoryFilter{Limit: 1, Sort: memoryd.ByImportance}),
+		"another filter": list(amy, "", page.Next, memoryd.MemoryFilter{Limit: 1, Contains: "a"}),
+		"another label":  list(amy, "", page.Next, memoryd.MemoryFilter{Limit: 1, Labels: map[string]string{"a": "b"}}),
+		"sessions'":      list(amy, "", sessions.Next, one),
+		"messages'":      list(amy, "", messages.Next, one),
+		"nonsense":       list(amy, "", "%%%", one),
+		"empty JSON":     list(amy, "", "e30", one),
+		"a state": func() error {
+			_, err := r.Sessions(t.Context(), amy, SessionsRequest{State: "open", Cursor: sessions.Next})
+			return err
+		}(),
+		"another session": func() error {
+			_, err := r.Messages(t.Context(), amy, "s2", MessagesRequest{Cursor: messages.Next})
+			return err
+		}(),
+	} {
+		var e *memoryd.Error
+		if !errors.As(err, &e) || e.Code != memoryd.Invalid || e.Fields[0].Path != "cursor" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestBadLists(t *testing.T) {
+	r := reader(t, open(t), &asking{}, nil)
+	g := grantOf(t, access.Ask{})
+	for field, req := range map[string]ListRequest{
+		"limit":  {Filter: memoryd.MemoryFilter{Limit: 201}},
+		"sort":   {Filter: memoryd.MemoryFilter{Sort: "text"}},
+		"status": {Filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{"erased"}}},
+		"type":   {Filter: memoryd.MemoryFilter{Types: []memoryd.Type{"x"}}},
+		"form":   {Filter: memoryd.MemoryFilter{Forms: []memoryd.Form{"x"}}},
+		"trust":  {Filter: memoryd.MemoryFilter{Trusts: []memoryd.Trust{"x"}}},
+		"scope":  {Scope: "group:*"},
+	} {
+		_, err := r.Memories(t.Context(), g, req)
+		var e *memoryd.Error
+		if !errors.As(err, &e) || e.Code != memoryd.Invalid || e.Fields[0].Path != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if _, err := r.Sessions(t.Context(), g, SessionsRequest{Limit: -1}); memoryd.CodeOf(err) != memoryd.Invalid {
+		t.Errorf("limit -1: %v", err)
+	}
+	if _, err := r.Messages(t.Context(), g, "s", MessagesRequest{BeforeSeq: -1}); memoryd.CodeOf(err) != memoryd.Invalid {
+		t.Errorf("before_seq -1: %v", err)
+	}
+}
+
+func TestListsKeepToTheirRights(t *testing.T) {
+	s := open(t)
+	past := noon.Add(-time.Hour)
+	write(t, s, func(tx memoryd.Tx) error {
+		expired, gone := kept("expired", "amy", memoryd.DM, "x"), kept("gone", "amy", memoryd.DM, "x")
+		expired.Expires, gone.Status = &past, memoryd.Archived
+		return errors.Join(
+			tx.Memories.Insert(kept("global", "amy", memoryd.Global, "100% sure")),
+			tx.Memories.Insert(kept("dm", "amy", memoryd.DM, "100 more")),
+			tx.Memories.Insert(kept("group", "bob", memoryd.GroupScope("t"), "x")),
+			tx.Memories.Insert(kept("agent", "amy", memoryd.AgentScope("quiet"), "x")),
+			tx.Memories.Insert(kept("bobs", "bob", memoryd.Global, "x")),
+			tx.Memories.Insert(expired), tx.Memories.Insert(gone),
+		)
+	})
+	r := reader(t, s, &asking{}, func(o *Options) { o.Now = func() time.Time { return noon } })
+	for name, c := range map[string]struct {
+		agent, scope string
+		filter       memoryd.MemoryFilter
+		want         []string
+		denied       bool
+	}{
+		"everything":          {want: []string{"group", "global", "dm", "agent"}},
+		"all":                 {scope: "all", want: []string{"group", "global", "dm", "agent"}},
+		"one scope alone":     {scope: "dm", want: []string{"dm"}},
+		"across":              {scope: "cross:t", want: []string{"group", "global"}},
+		"an agent's":          {agent: "quiet", want: []string{"global", "agent"}},
+		"its own":             {agent: "quiet", scope: "agent:self", want: []string{"agent"}},
+		"what it may not":     {agent: "quiet", scope: "dm", denied: true},
+		"a literal part":      {filter: memoryd.MemoryFilter{Contains: "100%"}, want: []string{"global"}},
+		"archived ones":       {filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{memoryd.Archived}}, want: []string{"gone"}},
+		"expired, when asked": {scope: "dm", filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{memoryd.Active}}, want: []string{"expired", "dm"}},
+	} {
+		page, err := r.Memories(t.Context(), grantOf(t, access.Ask{User: "amy", Agent: c.agent}), ListRequest{Scope: c.scope, Filter: c.filter})
+		if c.denied {
+			if memoryd.CodeOf(err) != memoryd.Denied {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var got []string
+		for _, m := range page.Items {
+			got = append(got, m.ID)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v %q, want %q", name, err, got, c.want)
+		}
+	}
+}
+
+func TestOneMemoryAndItsHistory(t *testing.T) {
+	s := open(t)
+	m := kept("m", "amy", memoryd.DM, "old")
+	write(t, s, func(tx memoryd.Tx) error {
+		if err := tx.Memories.Insert(m); err != nil {
+			return err
+		}
+		next := m
+		next.Text, next.Version = "new", 2
+		return errors.Join(tx.Versions.Add(m, "key:1", noon), tx.Memories.Update(next))
+	})
+	r := reader(t, s, &asking{}, nil)
+	any := grantOf(t, access.Ask{})
+	list, err := r.History(t.Context(), any, "m")
+	if err != nil || len(list) != 2 || list[0].Text != "old" || list[0].ReplacedBy != "key:1" || list[1].Text != "new" || list[1].ReplacedBy != "" {
+		t.Fatalf("%v %+v", err, list)
+	}
+	if got, err := r.Memory(t.Context(), any, "m"); err != nil || got.Text != "new" {
+		t.Errorf("%v %+v", err, got)
+	}
+	for name, c := range map[string]struct {
+		ask access.Ask
+		id  string
+	}{
+		"another user": {access.Ask{User: "bob"}, "m"},
+		"no right":     {access.Ask{Agent: "quiet"}, "m"},
+		"no such":      {access.Ask{}, "n"},
+	} {
+		g := grantOf(t, c.ask)
+		if _, err := r.Memory(t.Context(), g, c.id); !errors.Is(err, memoryd.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := r.History(t.Context(), g, c.id); !errors.Is(err, memoryd.ErrNotFound) {
+			t.Errorf("%s: history %v", name, err)
+		}
+	}
+	if _, err := r.Memory(t.Context(), any, "a\x00b"); memoryd.CodeOf(err) != memoryd.Invalid {
+		t.Errorf("NUL in an id: %v", err)
+	}
+}
+
+func TestWhoReachesASession(t *testing.T) {
+	s := open(t)
+	converse(t, s, memoryd.Session{ID: "dm", User: "amy"}, talk(t, "u: one"))
+	converse(t, s, memoryd.Session{ID: "own", User: "amy", Agent: "quiet"}, talk(t, "u: one"))
+	converse(t, s, memoryd.Session{ID: "group", User: "amy", Group: "t"}, talk(t, "u: one"))
+	r := reader(t, s, &asking{}, nil)
+	for _, c := range []struct {
+		ask   access.Ask
+		reach []string
+		list  []string // of the user
+	}{
+		{access.Ask{}, []string{"dm", "own", "group"}, []string{"group"}},
+		{access.Ask{User: "amy"}, []string{"dm", "own", "group"}, []string{"own", "group", "dm"}},
+		{access.Ask{User: "bob"}, []string{"group"}, []string{"group"}},
+		{access.Ask{Agent: "quiet"}, []string{"own"}, nil},
+		{access.Ask{Agent: "new"}, []string{"group"}, []string{"group"}},
+		{access.Ask{Agent: "set", User: "amy"}, []string{"group"}, []string{"group"}},
+	} {
+		g := grantOf(t, c.ask)
+		for _, id := range []string{"dm", "own", "group"} {
+			want := slices.Contains(c.reach, id)
+			_, err := r.Session(t.Context(), g, "agent:"+id)
+			_, err2 := r.Messages(t.Context(), g, id, MessagesRequest{})
+			_, err3 := r.Context(t.Context(), g, ContextRequest{Query: "x", Session: id})
+			for _, err := range []error{err, err2, err3} {
+				if want && err != nil || !want && !errors.Is(err, memoryd.ErrNotFound) {
+					t.Errorf("%+v and %s: %v", c.ask, id, err)
+				}
+			}
+		}
+		page, err := r.Sessions(t.Context(), g, SessionsRequest{})
+		var got []string
+		for _, x := range page.Items {
+			got = append(got, x.ID)
+		}
+		if err != nil || page.Items == nil || !slices.Equal(got, c.list) {
+			t.Errorf("%+v lists %q, want %q: %v", c.ask, got, c.list, err)
+		}
+	}
+	out, err := r.Context(t.Context(), grantOf(t, access.Ask{}), ContextRequest{Query: "x", Session: "new"})
+	if err != nil || len(out.Messages) > 0 || len(out.Degraded) > 0 {
+		t.Errorf("a session that is not there: %v %+v", err, out)
+	}
+	if err := s.Read(t.Context(), func(tx memoryd.Tx) error {
+		_, err := tx.Sessions.Get(memoryd.Owner{Tenant: "default"}, memoryd.AllScopes(), "new")
+		return err
+	}); !errors.Is(err, memoryd.ErrNotFound) {
+		t.Errorf("a read created something: %v", err)
+	}
+}
+
+func TestSessionsPageByPage(t *testing.T) {
+	s := open(t)
+	for i := range 7 {
+		converse(t, s, memoryd.Session{ID: fmt.Sprint("s", i), User: "amy", Agent: []string{"", "quiet"}[i%2]}, nil)
+	}
+	r := reader(t, s, &asking{}, nil)
+	var got []string
+	var next string
+	for {
+		page, err := r.Sessions(t.Context(), grantOf(t, access.Ask{User: "amy"}), SessionsRequest{Limit: 2, Cursor: next})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range page.Items {
+			got = append(got, x.ID)
+		}
+		if next = page.Next; next == "" {
+			break
+		}
+	}
+	if want := []string{"s6", "s5", "s4", "s3", "s2", "s1", "s0"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	page, err := r.Sessions(t.Context(), grantOf(t, access.Ask{User: "amy"}), SessionsRequest{Agent: "quiet"})
+	if err != nil || len(page.Items) != 3 {
+		t.Errorf("%v %+v", err, page.Items)
+	}
+}
+
+func TestMessagesPageBack(t *testing.T) {
+	s := open(t)
+	var list []memoryd.Message
+	for i := range 501 {
+		m := talk(t, "u: x")[0]
+		m.ID = fmt.Sprint("c", i+1)
+		list = append(list, m)
+	}
+	converse(t, s, memoryd.Session{ID: "s", User: "amy"}, list)
+	r := reader(t, s, &asking{}, nil)
+	g := grantOf(t, access.Ask{})
+	var next string
+	want := int64(501)
+	for {
+		page, err := r.Messages(t.Context(), g, "s", MessagesRequest{Limit: 50, Cursor: next})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range slices.Backward(page.Items) {
+			if m.Seq != want {
+				t.Fatalf("seq %d, want %d", m.Seq, want)
+			}
+			want--
+		}
+		if next = page.Next; next == "" {
+			break
+		}
+	}
+	if want != 0 {
+		t.Errorf("ends before %d", want)
+	}
+	page, err := r.Messages(t.Context(), g, "s", MessagesRequest{BeforeSeq: 3})
+	if err != nil || len(page.Items) != 2 || page.Next != "" {
+		t.Errorf("%v %+v", err, page)
+	}
+}
+
+func TestWindowOfASession(t *testing.T) {
+	s := open(t)
+	converse(t, s, memoryd.Session{ID: "s", User: "amy"}, talk(t, "u: 1\na: 2\nu: 3\na: 4\nu: 5"))
+	r := reader(t, s, &asking{}, nil)
+	one := 1
+	out, err := r.Context(t.Context(), grantOf(t, access.Ask{}), ContextRequest{Query: "x", Session: "s", Rounds: &one})
+	if err != nil || told(out.Messages) != "u: 3\na: 4\nu: 5\n" || out.Tokens.Messages != 3 || len(out.Degraded) > 0 {
+		t.Errorf("%v %+v", err, out)
+	}
+	// The agent "set" has one round of its own, and no more than the session's owner may page.
+	converse(t, s, memoryd.Session{ID: "s2", User: "amy", Agent: "set"}, talk(t, "u: 1\na: 2\nu: 3\na: 4"))
+	g := grantOf(t, access.Ask{Agent: "set"})
+	page, err := r.Messages(t.Context(), g, "s2", MessagesRequest{Window: true})
+	if err != nil || told(page.Items) != "u: 3\na: 4\n" || !slices.Equal(page.Notes, []string{"gap:2"}) {
+		t.Fatalf("%v %+v", err, page)
+	}
+	page, err = r.Messages(t.Context(), g, "s2", MessagesRequest{Window: true, Cursor: page.Next})
+	if err != nil || told(page.Items) != "u: 1\na: 2\n" || page.Next != "" {
+		t.Errorf("%v %+v", err, page)
+	}
+}
+
+func TestSystemPromptOfEveryTurn(t *testing.T) {
+	count := cl100k(t)
+	prompt := "You answer questions about the harbour. "
+	var list []memoryd.Message
+	for i := range 40 {
+		for _, m := range talk(t, fmt.Sprintf("s: %s\nu: question %d\na: answer %d", prompt, i, i)) {
+			m.ID, m.Tokens = fmt.Sprint(m.ID, "-", i), count(m.Text)
+			list = append(list, m)
+		}
+	}
+	s := open(t)
+	converse(t, s, memoryd.Session{ID: "s", User: "amy"}, list)
+	r := reader(t, s, &asking{}, func(o *Options) { o.Count = count })
+	rounds, window := 1000, 4000
+	out, err := r.Context(t.Context(), grantOf(t, access.Ask{}), ContextRequest{Query: "x", Session: "s", Rounds: &rounds, WindowTokens: &window})
+	if err != nil || len(out.Messages) != 81 || out.Messages[0].Role != memoryd.RoleSystem || len(out.Notes) > 0 || out.Tokens.Messages > 4000 {
+		t.Errorf("%v: %d messages, %d tokens, notes %q", err, len(out.Messages), out.Tokens.Messages, out.Notes)
+	}
+}
+
+var _ memoryd.Provider = searching(nil)
