@@ -19,7 +19,6 @@ type message struct {
 }
 
 type memory struct {
-	User     string            `json:"user"`
 	Text     string            `json:"text"`
 	Scope    string            `json:"scope"`
 	Source   string            `json:"source"`
@@ -53,7 +52,10 @@ func (e *evaluation) load(ctx context.Context, rows []row) error {
 		}
 	}
 	for len(statements) > 0 {
-		n := min(batch, len(statements))
+		n := 1
+		for n < min(batch, len(statements)) && statements[n].Conversation == statements[0].Conversation {
+			n++
+		}
 		if err := e.state(ctx, statements[:n]); err != nil {
 			return err
 		}
@@ -97,12 +99,12 @@ func role(speaker string) string {
 	return "user"
 }
 
-// state stores statements as memories; an answer that one is there already makes its row a source of that memory too.
+// state stores statements of one conversation as memories; an answer that one is there already makes its row a source of that memory too.
 func (e *evaluation) state(ctx context.Context, rows []row) error {
 	items := make([]memory, len(rows))
 	for i, r := range rows {
 		items[i] = memory{
-			User: e.user(r.Conversation), Text: r.content(), Scope: "global", Source: "import",
+			Text: r.content(), Scope: "global", Source: "import",
 			Occurred: map[string]string{"start": r.Time.Format(time.RFC3339)}, Metadata: map[string]string{"id": r.ID},
 		}
 	}
@@ -115,7 +117,7 @@ func (e *evaluation) state(ctx context.Context, rows []row) error {
 			Problem map[string]any `json:"problem"`
 		} `json:"items"`
 	}
-	if err := e.post(ctx, "/v1/memories:batch", map[string]any{"items": items}, &out); err != nil {
+	if err := e.post(ctx, "/v1/memories:batch", map[string]any{"user": e.user(rows[0].Conversation), "items": items}, &out); err != nil {
 		return err
 	}
 	if len(out.Items) != len(items) {

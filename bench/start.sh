@@ -14,7 +14,7 @@ trap finish EXIT
 
 CGO_ENABLED=0 go build -o "$work/memoryd" ./cmd/memoryd
 go build -o "$work/bench" ./bench
-: >"$work/empty.yaml"
+: >"$work/empty.yaml"; : >"$work/out"; : >"$work/log"
 env -u MEMORYD_KEY "$work/memoryd" serve --config "$work/empty.yaml" --listen 127.0.0.1:0 --data "$work/data" >"$work/out" 2>"$work/log" &
 server=$!
 url=

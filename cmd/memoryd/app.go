@@ -30,6 +30,7 @@ type app struct {
 	loopback bool
 	log      *slog.Logger
 	store    *sqlstore.Store
+	provider *builtin.Provider
 	reader   *recall.Reader
 	writer   *remember.Writer
 	front    atomic.Pointer[front]
@@ -56,6 +57,7 @@ func build(ctx context.Context, c config, loopback bool, log *slog.Logger) (*app
 	a.writer = remember.New(remember.Options{
 		Store: store, Guard: guard.Cleaner{}, Count: count, Fold: index.Fold, Now: time.Now, NewID: newID,
 	})
+	a.provider = newProvider(c, store)
 	a.reader = recall.New(a.recall(count))
 	if err := a.open(c); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -66,7 +68,7 @@ func build(ctx context.Context, c config, loopback bool, log *slog.Logger) (*app
 func (a *app) recall(count func(string) int) recall.Options {
 	c := &a.config
 	return recall.Options{
-		Store: a.store, Provider: a.provider(), Count: count, Now: time.Now, NewID: uuid.NewString, Log: a.log, Zone: c.zone,
+		Store: a.store, Provider: a.provider, Count: count, Now: time.Now, NewID: uuid.NewString, Log: a.log, Zone: c.zone,
 		MessagesPerRound: c.Sessions.MessagesPerRound, WindowTokens: c.Sessions.WindowTokens,
 		SummaryTokens: c.Sessions.Summary.Tokens, Alternation: c.Sessions.Alternation,
 		Workers: c.Context.Workers, SessionTimeout: c.Context.SessionTimeout, LongTermTimeout: c.Context.LongTermTimeout,
@@ -76,10 +78,10 @@ func (a *app) recall(count func(string) int) recall.Options {
 	}
 }
 
-func (a *app) provider() memoryd.Provider {
-	t := a.config.Search.TrustFactor
+func newProvider(c config, store memoryd.Store) *builtin.Provider {
+	t := c.Search.TrustFactor
 	return builtin.New(builtin.Options{
-		Store: a.store, Bytes: int64(a.config.Index.Memory), Zone: a.config.zone,
+		Store: store, Bytes: int64(c.Index.Memory), Zone: c.zone,
 		TrustFactor: map[memoryd.Trust]float64{memoryd.High: t.High, memoryd.Medium: t.Medium, memoryd.Low: t.Low},
 	})
 }
@@ -109,6 +111,7 @@ func (a *app) Drain() { a.front.Load().server.Drain() }
 // Close waits for what still runs and closes the store. Nothing may be served any more.
 func (a *app) Close() error {
 	a.reader.Close()
+	a.provider.Close()
 	if err := a.store.Close(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -129,7 +132,7 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (*sqlstore.Store
 	case "sqlite":
 		store, err := sqlstore.Open(ctx, storeOptions(c, log))
 		if err != nil {
-			return nil, fmt.Errorf("store: %w", err)
+			return nil, plainError(fmt.Errorf("store: %w", err))
 		}
 		return store, nil
 	}

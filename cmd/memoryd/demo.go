@@ -87,19 +87,20 @@ func (s *story) play() {
 		"assistant", "I will ask the caterer for a table for eight.")
 
 	s.title("2. The agents keep what is worth keeping")
-	s.add("travel", "global", "Allergic to peanuts: never suggest dishes with them.")
-	s.add("travel", "global", "用户早上只喝热茶，不喝咖啡。")
-	s.add("travel", memoryd.Self, "The night train south sells out sixty days ahead.")
-	s.add("office", memoryd.Self, "The caterer takes orders for Friday until Wednesday noon.")
+	s.add("travel", "global", memoryd.Preference, "Allergic to peanuts: never suggest dishes with them.")
+	s.add("travel", "global", memoryd.Preference, "用户早上只喝热茶，不喝咖啡。")
+	s.add("travel", memoryd.Self, memoryd.Fact, "The night train south sells out sixty days ahead.")
+	s.add("office", memoryd.Self, memoryd.Fact, "The caterer takes orders for Friday until Wednesday noon.")
 
-	s.title("3. What each of them remembers now")
+	s.title("3. What each of them remembers")
 	s.list("travel")
 	s.list("office")
 
-	s.title("4. Who may not see it")
+	s.title("4. Who may see it, and who may not")
+	s.search("office", "", "which dishes never to suggest")
 	s.search("office", "", "night train south")
 	s.search("office", "agent:travel", "night train south")
-	s.add("office", "global", "Everybody likes peanuts.")
+	s.add("office", "global", memoryd.Fact, "Everybody likes peanuts.")
 
 	s.title("5. What office gets before its next request to a model")
 	s.context("office", "desk", "What should the caterer bring on Friday, and what must not be in it?")
@@ -145,16 +146,16 @@ func (s *story) session(id, agent string, said ...string) {
 	s.say("  (%d messages kept in session %s)", len(list), id)
 }
 
-func (s *story) add(agent, scope, text string) {
+func (s *story) add(agent, scope string, kind memoryd.Type, text string) {
 	var out struct {
 		Memory memoryd.Memory `json:"memory"`
 	}
-	refused := s.call(http.MethodPost, "/v1/memories", nil, fields{"agent": agent, "scope": scope, "text": text}, &out)
+	refused := s.call(http.MethodPost, "/v1/memories", nil, fields{"agent": agent, "scope": scope, "type": kind, "text": text}, &out)
 	if refused != nil {
-		s.say("  %s wants to write %s for everybody: refused (%v)", agent, scope, refused)
+		s.say("  %s wants to write %s: refused (%v)", agent, scope, refused)
 		return
 	}
-	s.say("  %s keeps, %s: %s", agent, out.Memory.Scope, text)
+	s.say("  %s keeps in %s: %s", agent, out.Memory.Scope, text)
 }
 
 func (s *story) list(agent string) {
@@ -162,7 +163,7 @@ func (s *story) list(agent string) {
 		Items []memoryd.Memory `json:"items"`
 	}
 	s.call(http.MethodGet, "/v1/memories", url.Values{"agent": {agent}}, nil, &out)
-	s.say("  %s may read:", agent)
+	s.say("  %s has kept:", agent)
 	for _, m := range out.Items {
 		s.say("    %-12s %-10s %s", m.Scope, m.Type, line(m.Text))
 	}

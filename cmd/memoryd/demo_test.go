@@ -20,10 +20,11 @@ func TestDemo(t *testing.T) {
 	}
 	told := string(out)
 	for _, part := range []string{
-		"travel may read:", "office may read:",
+		"travel has kept:", "office has kept:",
+		`office searches "which dishes never to suggest" where it may: Allergic to peanuts`,
 		`office searches "night train south" where it may: nothing`,
 		`office searches "night train south" in agent:travel: refused`,
-		"office wants to write global for everybody: refused",
+		"office wants to write global: refused",
 	} {
 		if !strings.Contains(told, part) {
 			t.Errorf("the story lacks %q", part)

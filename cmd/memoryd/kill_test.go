@@ -120,9 +120,9 @@ func (k *killer) add(user, tag string, done acknowledge) error {
 func (k *killer) batch(user, tag string, done acknowledge) error {
 	var items []any
 	for i := range 5 {
-		items = append(items, map[string]any{"user": user, "scope": "global", "text": fmt.Sprintf("%s item %d", tag, i)})
+		items = append(items, map[string]any{"scope": "global", "text": fmt.Sprintf("%s item %d", tag, i)})
 	}
-	status, answer, err := request(k.base, "POST", "/v1/memories:batch", map[string]any{"items": items})
+	status, answer, err := request(k.base, "POST", "/v1/memories:batch", map[string]any{"user": user, "items": items})
 	if err != nil {
 		return err
 	}

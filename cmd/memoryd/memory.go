@@ -74,7 +74,7 @@ func memoryList(cl *client) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List memories, newest first", Args: args(0, 0, "no words")}
 	f := c.Flags()
 	f.StringVar(&user, "user", "", "whose")
-	f.StringVar(&agent, "agent", "", "agent that asks")
+	f.StringVar(&agent, "agent", "", "only what this agent wrote")
 	f.StringVar(&scope, "scope", "", "only this scope")
 	f.StringVar(&kind, "type", "", "only this type")
 	f.StringVar(&status, "status", "", "active, quarantined, superseded or archived")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -60,11 +61,8 @@ func plainError(err error) error {
 
 // run is the whole program but for os.Exit.
 func run(ctx context.Context, args []string, sys system) int {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	// A second signal finds no handler any more, and kills.
-	context.AfterFunc(ctx, stop)
-
 	root := rootCommand(sys)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -77,6 +75,25 @@ func run(ctx context.Context, args []string, sys system) int {
 		return f.code
 	}
 	return exitError
+}
+
+// untilSignal ends the context at the first SIGINT or SIGTERM. By then nothing handles them any more, so that a second
+// one kills; signal.NotifyContext would leave a moment in which it is lost.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, func() { cancel(); <-done }
 }
 
 func rootCommand(sys system) *cobra.Command {

@@ -75,6 +75,7 @@ func serve(ctx context.Context, flags *configFlags) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
+	log.Info("listening", "address", ln.Addr().String(), "version", release, "key_needed", !open)
 	banner(flags.sys.out, c, ln.Addr(), open)
 	return errors.Join(a.run(ctx, ln, hup, flags), a.Close())
 }
@@ -171,7 +172,8 @@ func banner(w io.Writer, c config, addr net.Addr, open bool) {
 	case open:
 		fmt.Fprintf(w, "auth: no key: everything on this machine is operator of tenant %s\n", c.Auth.DefaultTenant)
 	default:
-		fmt.Fprintln(w, "auth: a key is needed (memoryd key create); the lines below take it from MEMORYD_KEY")
+		fmt.Fprintf(w, "auth: a key is needed (the first: memoryd key create --kind operator --data %s, with the server off);\n"+
+			"the lines below take it from MEMORYD_KEY\n", c.Data)
 		curl += ` -H "Authorization: Bearer $MEMORYD_KEY"`
 	}
 	fmt.Fprintln(w, "\nTry it:")

@@ -70,7 +70,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Run(fmt.Sprint("memories-", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				Memories([]*Partition{m}, queries[i%64], MemoryCut{PerScope: 100, Factor: factor})
+				Memories([]*Partition{m}, queries[i%64], MemoryCut{PerScope: 100, Factor: plain})
 			}
 		})
 		b.Run(fmt.Sprint("turns-", n), func(b *testing.B) {
@@ -90,10 +90,7 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 func TestSizeEstimate(t *testing.T) {
-	if testing.Short() {
-		t.Skip()
-	}
-	for _, kind := range [][2]int{{20_000, 0}, {0, 20_000}} {
+	for _, kind := range [][2]int{{4000, 0}, {0, 4000}} {
 		s := newSample(3)
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -102,7 +99,7 @@ func TestSizeEstimate(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		real := float64(after.HeapAlloc - before.HeapAlloc)
-		t.Logf("%v: %.0f bytes a record, estimate %.0f", kind, real/20_000, float64(p.Bytes())/20_000)
+		t.Logf("%v: %.0f bytes a record, estimate %.0f", kind, real/4000, float64(p.Bytes())/4000)
 		if ratio := float64(p.Bytes()) / real; ratio < .7 || ratio > 1.5 {
 			t.Errorf("%v records: estimate is %.2f of what the heap grew by", kind, ratio)
 		}

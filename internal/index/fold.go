@@ -28,8 +28,8 @@ func Fold(text string) string {
 	case ascii:
 		return strings.ToLower(text)
 	}
-	// Lower case can undo the normal form (İ becomes i and a dot), hence the second pass; it costs a scan where
-	// nothing changed.
+	// Lower case can undo the normal form (there is a w with a ring, but no W), hence the second pass; it costs a scan
+	// where nothing changed.
 	text = norm.NFKC.String(strings.ToLower(norm.NFKC.String(text)))
 	return simplify(text)
 }

@@ -18,7 +18,7 @@ type memories struct {
 type memory struct {
 	id        string // "": the slot is empty
 	labels    map[string]string
-	newest    int64 // microseconds: last confirmed, or recorded
+	newest    int64 // microseconds: when the statement was last made
 	expires   int64 // microseconds; 0: never
 	weight    float64
 	scope     uint32
@@ -61,8 +61,11 @@ func (p *Partition) rowOf(m *memoryd.Memory) memory {
 		scope: p.scopes.id(m.Scope), typ: place(memoryd.Types, m.Type), form: place(memoryd.Forms, m.Form),
 		status: place(memoryd.Statuses, m.Status), trust: uint8(m.Trust.Rank()), sensitive: m.Sensitive,
 	}
-	if m.LastConfirmed != nil {
+	switch {
+	case m.LastConfirmed != nil:
 		row.newest = m.LastConfirmed.UnixMicro()
+	case m.Occurred != nil:
+		row.newest = m.Occurred.Start.UnixMicro()
 	}
 	if m.Expires != nil {
 		row.expires = max(1, m.Expires.UnixMicro())

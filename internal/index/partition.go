@@ -48,7 +48,7 @@ type Hit struct {
 // Turn is the key of a turn's hit.
 func (h *Hit) Turn() memoryd.TurnKey { return memoryd.TurnKey{Session: h.Session, Seq: h.Seq} }
 
-// before orders hits: best first, then heavier, newer, and by key.
+// before orders hits: best first, then heavier, newer, and by key; of memories recorded at once, the later id is newer.
 func (h *Hit) before(o *Hit) bool {
 	switch {
 	case h.Score != o.Score:
@@ -58,7 +58,7 @@ func (h *Hit) before(o *Hit) bool {
 	case h.time != o.time:
 		return h.time > o.time
 	case h.ID != o.ID:
-		return h.ID < o.ID
+		return h.ID > o.ID
 	case h.Session != o.Session:
 		return h.Session < o.Session
 	}

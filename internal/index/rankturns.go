@@ -85,6 +85,7 @@ func (r *ranking) scoreSessions() {
 			r.bySession[at.all] += weight * saturate(r.times[at.all], uint32(at.in.size), average)
 			r.times[at.all] = 0
 		}
+		clear(r.seen) // they must not outlive their partition in the pool
 		r.seen = r.seen[:0]
 	}
 	for i := range r.bySession[:all] {

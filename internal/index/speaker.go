@@ -35,26 +35,40 @@ func asName(plain string) string {
 }
 
 // named answers the one speaker of the partitions whom the query names, by the key, and "" when it names none or
-// several. A full name goes before a first name.
+// several. A first name names everybody who has it, unless a longer name takes it.
 func named(parts []*Partition, w Words) string {
-	full, first := "", ""
-	fulls, firsts := 0, 0
+	var found []*speaker
 	for _, p := range parts {
-		for key, by := range p.turns.speakers {
-			if by.name != "" && strings.Contains(w.plain, by.name) && key != full {
-				full = key
-				fulls++
-			} else if by.first != "" && strings.Contains(w.plain, by.first) && key != first {
-				first = key
-				firsts++
+		for _, by := range p.turns.speakers {
+			if by.name != "" && strings.Contains(w.plain, by.name) || by.first != "" && strings.Contains(w.plain, by.first) {
+				found = append(found, by)
 			}
 		}
 	}
-	switch {
-	case fulls == 1:
-		return full
-	case fulls == 0 && firsts == 1:
-		return first
+	only := ""
+	for _, by := range found {
+		switch {
+		case by.key == only || by.outdone(found, w):
+		case only != "":
+			return ""
+		default:
+			only = by.key
+		}
 	}
-	return ""
+	return only
+}
+
+// outdone says whether what names the speaker is a part of what names another one better: of a longer name, or of the
+// name of somebody called in full.
+func (by *speaker) outdone(found []*speaker, w Words) bool {
+	full := strings.Contains(w.plain, by.name)
+	for _, o := range found {
+		if o.key == by.key || !strings.Contains(w.plain, o.name) {
+			continue
+		}
+		if full && len(o.name) > len(by.name) && strings.Contains(o.name, by.name) || !full && (o.first == by.first || o.name == by.first) {
+			return true
+		}
+	}
+	return false
 }

@@ -155,6 +155,20 @@ func TestRoundsAndTokensOfNothing(t *testing.T) {
 	}
 }
 
+func TestZeroIsNone(t *testing.T) {
+	p := &asking{}
+	r := reader(t, holding{}, p, func(o *Options) { o.TurnItems, o.Preferences, o.QueryContext, o.Floor = 0, 0, 0, 0 })
+	if _, err := r.Context(t.Context(), grantOf(t, access.Ask{}), ContextRequest{Query: "x", Context: "y", Include: []string{"turn"}}); err != nil || len(p.queries) > 0 {
+		t.Errorf("%v %+v", err, p.queries)
+	}
+	if _, err := r.Context(t.Context(), grantOf(t, access.Ask{}), ContextRequest{Query: "x", Context: "y"}); err != nil {
+		t.Fatal(err)
+	}
+	if q := p.queries[0]; q.Turns || q.Preferences != 0 || q.MinScore != 0 || q.Text != "x" {
+		t.Errorf("query %+v", q)
+	}
+}
+
 // TestForeignHitsAreDropped distrusts the provider.
 func TestForeignHitsAreDropped(t *testing.T) {
 	mine := fact("mine", memoryd.Global, memoryd.High, "mine")

@@ -75,7 +75,7 @@ func (p packer) fill(found memoryd.Found, left, share int) block {
 	b.profile, used = p.memories(p.profile(found), profileTitle, min(share, left))
 	left -= used
 	in := func(of func(memoryd.Scope) string) []line {
-		return p.lines(found.Hits, func(m *memoryd.Memory) bool { return of(m.Scope) != "" })
+		return p.lines(found.Hits, func(m *memoryd.Memory) bool { return of(m.Scope) != "" }, p.r.o.ItemsPerScope)
 	}
 	b.group, used = p.memories(in(memoryd.Scope.Group), groupTitle, left/2)
 	left -= used
@@ -88,22 +88,22 @@ func (p packer) fill(found memoryd.Found, left, share int) block {
 // profile is the preferences and then the other memories of global and dm; low trust is in neither.
 func (p packer) profile(found memoryd.Found) []line {
 	trusted := func(m *memoryd.Memory) bool { return profiled(m.Scope) && m.Trust.Rank() > memoryd.Low.Rank() }
-	standing := p.lines(found.Preferences, trusted)
+	standing := p.lines(found.Preferences, trusted, p.r.o.Preferences)
 	standing = standing[:min(len(standing), p.r.o.Preferences)]
 	ids := map[string]bool{}
 	for _, l := range standing {
 		ids[l.hit.Memory.ID] = true
 	}
-	return append(standing, p.lines(found.Hits, func(m *memoryd.Memory) bool { return trusted(m) && !ids[m.ID] })...)
+	return append(standing, p.lines(found.Hits, func(m *memoryd.Memory) bool { return trusted(m) && !ids[m.ID] }, p.r.o.ItemsPerScope)...)
 }
 
 // lines renders the memories that are wanted, at most so many of each scope.
-func (p packer) lines(hits []memoryd.Hit, want func(*memoryd.Memory) bool) []line {
+func (p packer) lines(hits []memoryd.Hit, want func(*memoryd.Memory) bool, perScope int) []line {
 	var out []line
 	taken := map[memoryd.Scope]int{}
 	for _, h := range hits {
 		m := h.Memory
-		if m == nil || !want(m) || taken[m.Scope] >= p.r.o.ItemsPerScope {
+		if m == nil || !want(m) || taken[m.Scope] >= perScope {
 			continue
 		}
 		body := plain(clip(m.Text, p.r.o.ItemChars))

@@ -45,6 +45,7 @@ func packed(t testing.TB, o Options, found memoryd.Found, budget int) Context {
 		o.Count = cl100k(t)
 	}
 	o.NewID = func() string { return "one" }
+	o.ProfileShare, o.TurnItems, o.Preferences = 0.6, 100, 6
 	out := emptyContext()
 	New(o).pack(&out, found, budget)
 	return out
@@ -193,7 +194,7 @@ var (
 
 func TestBudgetProperties(t *testing.T) {
 	count := cl100k(t)
-	r := New(Options{Count: count})
+	r := New(Options{Count: count, ProfileShare: 0.6, TurnItems: 100, Preferences: 6})
 	pieces := rapid.SampledFrom([]string{"the budget is tight ", "那次旅行很开心。", "👨‍👩‍👧‍👦", "🇨🇳", "\n", "\r\n", "\u2028", "<", "</memory ", "<system>", ">",
 		" ", "  ", "…", "'s", "1234567", "é", "e\u0301", "- [high] ", "\u200d", "a", strings.Repeat("长", 300)})
 	texts := rapid.Custom(func(t *rapid.T) string {

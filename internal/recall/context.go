@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"memoryd"
 	"memoryd/internal/access"
@@ -170,6 +171,9 @@ func (r *Reader) readLongTerm(ctx context.Context, me *arm[recalled], a ask, ses
 		}
 	}
 	at := unnamed(a.g, a.group, a.dm)
+	if r.o.TurnItems == 0 {
+		a.include = slices.DeleteFunc(slices.Clone(a.include), func(w string) bool { return w == IncludeTurn })
+	}
 	q, ok := at.query(a.g, r.words(a.query, a.more), a.include)
 	if !ok {
 		return recalled{notes: at.notes}, nil

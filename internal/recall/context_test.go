@@ -106,7 +106,8 @@ func grantOf(t testing.TB, ask access.Ask) access.Grant {
 }
 
 func reader(t testing.TB, s memoryd.Store, p memoryd.Provider, more func(*Options)) *Reader {
-	o := Options{Store: s, Provider: p, Count: chars, Now: time.Now, MemoryTokens: 1000}
+	o := Options{Store: s, Provider: p, Count: chars, Now: time.Now, MemoryTokens: 1000,
+		SummaryTokens: 2000, ProfileShare: 0.6, TurnItems: 100, Preferences: 6, QueryContext: 200, Floor: 0.3}
 	if more != nil {
 		more(&o)
 	}

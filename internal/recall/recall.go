@@ -12,52 +12,48 @@ import (
 	"memoryd"
 )
 
-// Options is what New needs. Every number is a default that a request or an agent's settings may narrow.
+// Options is what New needs. Numbers are what holds where neither a request nor an agent's settings say otherwise.
 type Options struct {
 	Store    memoryd.Store
 	Provider memoryd.Provider
 	Count    func(text string) int // tokens
-	Now      func() time.Time
-	NewID    func() string // random, for fences; nil: crypto/rand
-	Log      *slog.Logger
-	Zone     *time.Location // of times that carry none
+	Now      func() time.Time      // nil: time.Now
+	NewID    func() string         // random, for fences; nil: crypto/rand
+	Log      *slog.Logger          // nil: none
+	Zone     *time.Location        // of times that carry none
 
-	MessagesPerRound int    // 3
-	WindowTokens     int    // 16000
-	SummaryTokens    int    // 2000, at most half of the window
-	Alternation      string // merge or trim
+	// These cannot be zero: zero is the default.
+	MessagesPerRound int           // 3
+	WindowTokens     int           // 16000
+	Alternation      string        // merge or trim
+	Workers          int           // 64, for both arms of all requests together
+	SessionTimeout   time.Duration // 300 ms
+	LongTermTimeout  time.Duration // 800 ms
+	MemoryTokens     int           // 4000
+	ItemsPerScope    int           // 10
+	ItemChars        int           // 1000
+	TopK             int           // 10
+	Include          []string      // memory, turn; of a context
 
-	Workers         int           // 64, for both arms of all requests together
-	SessionTimeout  time.Duration // 300 ms
-	LongTermTimeout time.Duration // 800 ms
-	MemoryTokens    int           // 4000
-	ProfileShare    float64       // 0.6
-	ItemsPerScope   int           // 10
-	TurnItems       int           // 100
-	Preferences     int           // 6
-	ItemChars       int           // 1000
-	QueryContext    int           // 200 characters
-	Include         []string      // memory, turn
-	Floor           float64       // 0.3
-	TopK            int           // 10
+	// Of these, zero is none. Beside them stands what is usual.
+	SummaryTokens int     // 2000, at most half of the window
+	ProfileShare  float64 // 0.6
+	TurnItems     int     // 100
+	Preferences   int     // 6
+	QueryContext  int     // 200 characters
+	Floor         float64 // 0.3
 }
 
-// withDefaults fills in what the caller left at zero.
+// withDefaults fills in what the caller left at zero and what cannot be zero.
 func (o Options) withDefaults() Options {
 	number(&o.MessagesPerRound, 3)
 	number(&o.WindowTokens, 16000)
-	number(&o.SummaryTokens, 2000)
 	number(&o.Workers, 64)
 	number(&o.SessionTimeout, 300*time.Millisecond)
 	number(&o.LongTermTimeout, 800*time.Millisecond)
 	number(&o.MemoryTokens, 4000)
-	number(&o.ProfileShare, 0.6)
 	number(&o.ItemsPerScope, 10)
-	number(&o.TurnItems, 100)
-	number(&o.Preferences, 6)
 	number(&o.ItemChars, 1000)
-	number(&o.QueryContext, 200)
-	number(&o.Floor, 0.3)
 	number(&o.TopK, 10)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -68,14 +64,14 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Include == nil {
+	if len(o.Include) == 0 {
 		o.Include = []string{IncludeMemory, IncludeTurn}
 	}
 	return o
 }
 
 // number sets what is zero.
-func number[T int | float64 | time.Duration](field *T, otherwise T) {
+func number[T int | time.Duration](field *T, otherwise T) {
 	if *field == 0 {
 		*field = otherwise
 	}

@@ -76,10 +76,10 @@ func (r *Reader) narrow(q *memoryd.Query, req SearchRequest) {
 
 // words is what is searched for: the message, and the beginning of the context that was given with it.
 func (r *Reader) words(query, more string) string {
-	if more == "" {
+	if more = clip(more, r.o.QueryContext); more == "" {
 		return query
 	}
-	return query + "\n" + clip(more, r.o.QueryContext)
+	return query + "\n" + more
 }
 
 // notes joins lists of notes, each note once; it is never nil.

@@ -27,7 +27,7 @@ type AddRequest struct {
 	Type       memoryd.Type
 	Form       memoryd.Form
 	Trust      memoryd.Trust
-	Source     string // an alias of behaviour.md is understood
+	Source     string // other words for it (user_said, web_scrape) are understood
 	Importance int    // 0: the middle of the type's band
 	Occurred   *memoryd.Span
 	Expires    *time.Time

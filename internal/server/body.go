@@ -100,11 +100,11 @@ func (r *request) readQuery(op *huma.Operation, raw string) error {
 		if err != nil {
 			return memoryd.Errorf(memoryd.Invalid, "bad-url", "the query string holds a percent sign that begins no escape")
 		}
-		if !utf8.ValidString(name) {
-			f.add("unknown-field", strings.ToValidUTF8(name, "\uFFFD"), "is not UTF-8")
+		if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+			f.add("unknown-field", printable(strings.ToValidUTF8(name, "\uFFFD")), "a parameter's name is UTF-8 and holds no control characters")
 			continue
 		}
-		r.readParam(op, printable(name), value, &f)
+		r.readParam(op, name, value, &f)
 	}
 	return f.err()
 }
@@ -119,7 +119,7 @@ func (r *request) readParam(op *huma.Operation, name, value string, f *faults) {
 	}
 	switch {
 	case at < 0 && !isLabel:
-		f.add("unknown-field", name, "there is no such query parameter")
+		f.add("unknown-field", printable(name), "there is no such query parameter")
 	case double:
 		f.add("bad-field", name, "is given twice")
 	case value == "":

@@ -50,6 +50,7 @@ func kinds() map[string]kind {
 		"store-down":        {memoryd.Unavailable, 503, "The store does not answer", "Nothing was acknowledged; try again after Retry-After."},
 		"provider-down":     {memoryd.Unavailable, 503, "The memory provider does not answer", "Try again after Retry-After."},
 		"draining":          {memoryd.Unavailable, 503, "The server is shutting down", "Send the request to another replica, or again after Retry-After."},
+		"closed":            {memoryd.Unavailable, 503, "The server is shutting down", "Send the request to another replica, or again after it is back."},
 		"timeout":           {memoryd.Unavailable, 504, "It took too long", "The request's time ran out before an answer was ready."},
 		"internal":          {memoryd.Internal, 500, "Something went wrong inside", "The server's log holds the cause under the request id."},
 	}

@@ -16,7 +16,7 @@ Every answer carries notes[], slugs of what was done differently from what was a
 Times are RFC 3339 with an offset. Ids are compared byte for byte. Unknown, doubled and differently-cased names are refused, and so is null, save where a field says that it takes it. Errors are application/problem+json on every path.`
 
 // apiConfig leaves out what huma would serve itself: its page loads scripts from elsewhere.
-func apiConfig(version string) huma.Config {
+func apiConfig(version string, problems huma.Transformer) huma.Config {
 	if version == "" {
 		version = "dev"
 	}
@@ -42,9 +42,9 @@ func apiConfig(version string) huma.Config {
 				{Name: "Server", Description: "How the server is."},
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": format},
+		Formats:       map[string]huma.Format{"application/json": format, "application/problem+json": format},
 		DefaultFormat: "application/json",
-		Transformers:  []huma.Transformer{asProblem},
+		Transformers:  []huma.Transformer{problems},
 	}
 }
 

@@ -111,8 +111,10 @@ func (s *Server) recovered(x *exchange, r *http.Request, p any) (abort bool) {
 func (s *Server) log(x *exchange, r *http.Request, start time.Time) {
 	level := slog.LevelInfo
 	switch {
-	case x.status >= 500:
+	case x.status == http.StatusInternalServerError:
 		level = slog.LevelError
+	case x.cause != nil:
+		level = slog.LevelWarn
 	case x.route == "GET /livez" || x.route == "GET /readyz" || x.route == "GET /startupz":
 		level = slog.LevelDebug
 	}

@@ -27,13 +27,12 @@ func degradedOf(list []memoryd.Degraded) []Degraded {
 
 // Looking is what context and search have in common.
 type Looking struct {
-	Query    string   `json:"query" doc:"What is asked for; for a context, the user's message." minLength:"1" maxLength:"8192" example:"what tea does she like?"`
-	Group    string   `json:"group,omitempty" doc:"The chat or team that the request comes from." minLength:"1" maxLength:"128"`
-	DM       *bool    `json:"dm,omitempty" doc:"Whether what is between the user and agents one-to-one is looked at. Absent: where there is no group."`
-	Context  string   `json:"context,omitempty" doc:"What was said before, to find by; its first 200 characters count." minLength:"1" maxLength:"8192"`
-	Mode     string   `json:"mode,omitempty" doc:"keyword looks for words only." enum:"hybrid,keyword"`
-	Include  []string `json:"include,omitempty" doc:"What to look for. Absent: both, unless the server is set otherwise." minItems:"1" maxItems:"2" enum:"memory,turn"`
-	MinTrust string   `json:"min_trust,omitempty" doc:"Leave out what is to be believed less." enum:"high,medium,low"`
+	Query    string `json:"query" doc:"What is asked for; for a context, the user's message." minLength:"1" maxLength:"8192" example:"what tea does she like?"`
+	Group    string `json:"group,omitempty" doc:"The chat or team that the request comes from." minLength:"1" maxLength:"128"`
+	DM       *bool  `json:"dm,omitempty" doc:"Whether what is between the user and agents one-to-one is looked at. Absent: where there is no group."`
+	Context  string `json:"context,omitempty" doc:"What was said before, to find by; its first 200 characters count." minLength:"1" maxLength:"8192"`
+	Mode     string `json:"mode,omitempty" doc:"keyword looks for words only." enum:"hybrid,keyword"`
+	MinTrust string `json:"min_trust,omitempty" doc:"Leave out what is to be believed less." enum:"high,medium,low"`
 }
 
 type contextInput struct {
@@ -45,12 +44,13 @@ type contextInput struct {
 type ContextBody struct {
 	Who
 	Looking
-	Session         string `json:"session,omitempty" doc:"The session that the request belongs to. One that does not exist yet is empty." minLength:"1" maxLength:"128"`
-	LongTerm        *bool  `json:"long_term,omitempty" doc:"Whether memories and other sessions' turns are looked at. Absent: the agent's setting; on where no agent is named."`
-	Rounds          *int   `json:"rounds,omitempty" doc:"How many rounds of the session to read, three messages each; 0 for none. Absent: the agent's setting." minimum:"0" maximum:"1000"`
-	WindowTokens    *int   `json:"window_tokens,omitempty" doc:"The most tokens of messages and summary." minimum:"1" maximum:"10000000"`
-	MemoryTokens    *int   `json:"memory_tokens,omitempty" doc:"The most tokens of rendered; 0 for none." minimum:"0" maximum:"10000000"`
-	FilterSensitive *bool  `json:"filter_sensitive,omitempty" doc:"Whether to leave out memories that hold personal data. Absent: the agent's setting; on in groups."`
+	Include         []string `json:"include,omitempty" doc:"What to look for in long-term memory. Absent: memories and turns, unless the server is set otherwise." minItems:"1" maxItems:"2" enum:"memory,turn"`
+	Session         string   `json:"session,omitempty" doc:"The session that the request belongs to. One that does not exist yet is empty." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
+	LongTerm        *bool    `json:"long_term,omitempty" doc:"Whether memories and other sessions' turns are looked at. Absent: the agent's setting; on where no agent is named."`
+	Rounds          *int     `json:"rounds,omitempty" doc:"How many rounds of the session to read, three messages each; 0 for none. Absent: the agent's setting." minimum:"0" maximum:"1000"`
+	WindowTokens    *int     `json:"window_tokens,omitempty" doc:"The most tokens of messages and summary." minimum:"1" maximum:"10000000"`
+	MemoryTokens    *int     `json:"memory_tokens,omitempty" doc:"The most tokens of rendered; 0 for none." minimum:"0" maximum:"10000000"`
+	FilterSensitive *bool    `json:"filter_sensitive,omitempty" doc:"Whether to leave out memories that hold personal data. Absent: the agent's setting; on in groups."`
 }
 
 type contextOutput struct{ Body Context }
@@ -101,6 +101,7 @@ type SearchBody struct {
 	Who
 	Looking
 	Scope    string            `json:"scope,omitempty" doc:"One scope (global comes along where it may be read), agent:self, all, or cross:ID for group:ID and global. Absent: global, the agent's own, and the group, or dm where there is none." minLength:"1" maxLength:"134" example:"global"`
+	Include  []string          `json:"include,omitempty" doc:"What to look for. Absent: memories; turns are what was said in sessions." minItems:"1" maxItems:"2" enum:"memory,turn"`
 	Limit    int               `json:"limit,omitempty" doc:"The most hits; 10 when absent." minimum:"1" maximum:"100"`
 	Types    []string          `json:"types,omitempty" doc:"Memories of these types only." minItems:"1" enum:"preference,fact,procedure,lesson,decision,task_log,knowledge"`
 	Forms    []string          `json:"forms,omitempty" doc:"Memories of these forms only." minItems:"1" enum:"text,pref,skill,tool"`

@@ -14,9 +14,9 @@ import (
 // KeyBody says what a key is for.
 type KeyBody struct {
 	Kind    string `json:"kind" doc:"operator: all tenants and settings. tenant: any user and agent of one. agent: one agent, and one user where that is given." enum:"operator,tenant,agent"`
-	Tenant  string `json:"tenant,omitempty" doc:"Of a tenant or agent key; the request's own when absent." minLength:"1" maxLength:"128"`
-	Agent   string `json:"agent,omitempty" doc:"Of an agent key." minLength:"1" maxLength:"128"`
-	User    string `json:"user,omitempty" doc:"Of an agent key: the only user that it may act for." minLength:"1" maxLength:"128"`
+	Tenant  string `json:"tenant,omitempty" doc:"Of a tenant or agent key; the request's own when absent." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
+	Agent   string `json:"agent,omitempty" doc:"Of an agent key." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
+	User    string `json:"user,omitempty" doc:"Of an agent key: the only user that it may act for." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Name    string `json:"name,omitempty" doc:"Free text to know it by." minLength:"1" maxLength:"128" example:"staging backend"`
 	Expires Time   `json:"expires,omitzero" doc:"From when on it is refused; never when absent."`
 }
@@ -61,7 +61,7 @@ type KeyList struct {
 
 type revokeInput struct {
 	Caller
-	ID string `path:"id" doc:"The key's id." maxLength:"128"`
+	ID string `path:"id" doc:"The key's id." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 }
 
 type revokeOutput struct{ Body RevokedKey }

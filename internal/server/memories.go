@@ -98,13 +98,13 @@ type BatchResult struct {
 type listInput struct {
 	Caller
 	Page
-	User    string   `query:"user" doc:"Whose memories; \"default\" when absent. Those of groups are the tenant's." minLength:"1" maxLength:"128" example:"amy"`
-	Agent   string   `query:"agent" doc:"Only what this agent wrote, of what it may read." minLength:"1" maxLength:"128" example:"coder"`
+	User    string   `query:"user" doc:"Whose memories; \"default\" when absent. Those of groups are the tenant's." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"amy"`
+	Agent   string   `query:"agent" doc:"Only what this agent wrote, of what it may read." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"coder"`
 	Scope   string   `query:"scope" doc:"One scope. Absent: every readable one." minLength:"1" maxLength:"134" example:"global"`
-	Types   []string `query:"type" doc:"Types, separated by commas." enum:"preference,fact,procedure,lesson,decision,task_log,knowledge"`
-	Forms   []string `query:"form" doc:"Forms, separated by commas." enum:"text,pref,skill,tool"`
-	Trusts  []string `query:"trust" doc:"Levels of trust, separated by commas." enum:"high,medium,low"`
-	Status  []string `query:"status" doc:"States, separated by commas. Absent: active." enum:"active,quarantined,superseded,archived"`
+	Types   []string `query:"type" doc:"Types, separated by commas." minItems:"1" enum:"preference,fact,procedure,lesson,decision,task_log,knowledge"`
+	Forms   []string `query:"form" doc:"Forms, separated by commas." minItems:"1" enum:"text,pref,skill,tool"`
+	Trusts  []string `query:"trust" doc:"Levels of trust, separated by commas." minItems:"1" enum:"high,medium,low"`
+	Status  []string `query:"status" doc:"States, separated by commas. Absent: active." minItems:"1" enum:"active,quarantined,superseded,archived"`
 	Q       string   `query:"q" doc:"A literal part of the text; no character in it is an operator." minLength:"1" maxLength:"8192"`
 	Since   Time     `query:"since" doc:"Recorded at or after this time."`
 	Until   Time     `query:"until" doc:"Recorded before this time."`
@@ -137,7 +137,7 @@ type Memories struct {
 type ByID struct {
 	Caller
 	WhoQuery
-	ID string `path:"id" doc:"Its id, percent-encoded where it holds other than letters and digits." maxLength:"128"`
+	ID string `path:"id" doc:"Its id, percent-encoded where it holds other than letters and digits." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 }
 
 type memoryOutput struct {

@@ -24,7 +24,7 @@ type PatchBody struct {
 
 type restoreInput struct {
 	Caller
-	ID   string `path:"id" doc:"The memory's id." maxLength:"128"`
+	ID   string `path:"id" doc:"The memory's id." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Body *Who
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -168,23 +169,26 @@ func handle[I, O any, P input[I]](s *Server, op huma.Operation, h func(context.C
 }
 
 // asProblem words the few failures that huma finds itself, in parameters.
-func asProblem(ctx huma.Context, _ string, v any) (any, error) {
+func (s *Server) asProblem(ctx huma.Context, _ string, v any) (any, error) {
 	e, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
 	var f faults
 	for _, d := range e.Errors {
-		place := d.Location
-		for _, where := range []string{"body.", "query.", "header.", "path."} {
-			place = strings.TrimPrefix(place, where)
-		}
+		_, place, _ := strings.Cut(d.Location, ".") // behind body, query, header or path
 		f.add("bad-field", place, d.Message)
 	}
-	p := &Problem{Type: "/problems/bad-field", Title: http.StatusText(e.Status), Status: e.Status, Detail: e.Detail, Code: string(memoryd.Invalid), Fields: fieldsOf(f.list)}
-	if req, ok := ctx.(*request); ok {
-		p.RequestID = req.x.id
+	err := f.err()
+	if err == nil {
+		err = fmt.Errorf("server: huma: %s", e.Detail)
 	}
+	id := ""
+	if req, ok := ctx.(*request); ok {
+		id = req.x.id
+	}
+	p := s.problem(err, id)
+	p.Status = e.Status // it is on its way already
 	return p, nil
 }
 

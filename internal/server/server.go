@@ -67,7 +67,7 @@ func New(o Options) *Server {
 		o.MaxBody = 4 << 20
 	}
 	s := &Server{opt: o, kinds: kinds(), mux: http.NewServeMux(), bodies: map[string]*huma.Schema{}, started: o.Now()}
-	s.api = humago.New(s.mux, apiConfig(o.Version))
+	s.api = humago.New(s.mux, apiConfig(o.Version, s.asProblem))
 	s.api.UseMiddleware(s.strict)
 	s.sessions()
 	s.memories()

@@ -13,7 +13,7 @@ import (
 
 type putSessionInput struct {
 	Caller
-	ID   string `path:"id" doc:"The session's id, free text without control characters, percent-encoded." maxLength:"128"`
+	ID   string `path:"id" doc:"The session's id, free text without control characters, percent-encoded." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Body *SessionBody
 }
 
@@ -38,8 +38,8 @@ type OneSession struct {
 type sessionsInput struct {
 	Caller
 	Page
-	User  string `query:"user" doc:"Whose sessions; \"default\" when absent. Those of groups are the tenant's." minLength:"1" maxLength:"128" example:"amy"`
-	Agent string `query:"agent" doc:"Only sessions with this agent, of what it may read." minLength:"1" maxLength:"128" example:"coder"`
+	User  string `query:"user" doc:"Whose sessions; \"default\" when absent. Those of groups are the tenant's." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"amy"`
+	Agent string `query:"agent" doc:"Only sessions with this agent, of what it may read." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"coder"`
 	State string `query:"state" doc:"Only sessions in this state." enum:"open,ending,ended"`
 }
 
@@ -62,7 +62,7 @@ type DeletedSession struct {
 
 type appendInput struct {
 	Caller
-	ID   string `path:"id" doc:"The session's id, percent-encoded. agent:ID is a child agent's: its chat goes to session ID, its other messages nowhere." maxLength:"128"`
+	ID   string `path:"id" doc:"The session's id, percent-encoded. agent:ID is a child agent's: its chat goes to session ID, its other messages nowhere." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Body AppendBody
 }
 

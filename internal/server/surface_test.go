@@ -183,7 +183,7 @@ func TestKeysCloseTheDoor(t *testing.T) {
 	// With keys, names of other machines are none of the server's business.
 	r.must(200, "GET", "/v1/status", "", "Host", "memory.example", "Origin", "https://elsewhere.example")
 	id := made.str("id")
-	t.Cleanup(func() { fmt.Println(r.log.String()) }); if list := r.must(200, "GET", "/v1/keys", ""); len(list.items()) != 1 || strings.Contains(string(list.raw), key) || list.items()[0]["id"] != id {
+	if list := r.must(200, "GET", "/v1/keys", ""); len(list.items()) != 1 || strings.Contains(string(list.raw), key) || list.items()[0]["id"] != id {
 		t.Errorf("keys: %s", list.raw)
 	}
 	agent := r.must(201, "POST", "/v1/keys", `{"kind":"agent","agent":"w1","expires":"2999-01-01T00:00:00+02:00"}`)

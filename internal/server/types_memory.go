@@ -12,20 +12,20 @@ import (
 
 // Who is whose memory a request with a body is about.
 type Who struct {
-	User  string `json:"user,omitempty" doc:"Whose memory it is; \"default\" when absent. A key that is bound to a user may only repeat it." minLength:"1" maxLength:"128" example:"amy"`
-	Agent string `json:"agent,omitempty" doc:"The agent on whose behalf. One with settings of its own narrows the request to its rights; an unknown name only attributes, note agent_unknown." minLength:"1" maxLength:"128" example:"coder"`
+	User  string `json:"user,omitempty" doc:"Whose memory it is; \"default\" when absent. A key that is bound to a user may only repeat it." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"amy"`
+	Agent string `json:"agent,omitempty" doc:"The agent on whose behalf. One with settings of its own narrows the request to its rights; an unknown name only attributes, note agent_unknown." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"coder"`
 }
 
 // WhoQuery is Who for requests without a body.
 type WhoQuery struct {
-	User  string `query:"user" doc:"Whose memory it is. Lists: \"default\" when absent. By id: must match when given, else 404." minLength:"1" maxLength:"128" example:"amy"`
-	Agent string `query:"agent" doc:"The agent on whose behalf." minLength:"1" maxLength:"128" example:"coder"`
+	User  string `query:"user" doc:"Whose memory it is. Lists: \"default\" when absent. By id: must match when given, else 404." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"amy"`
+	Agent string `query:"agent" doc:"The agent on whose behalf." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"coder"`
 }
 
 // Page is the part of a list that is asked for.
 type Page struct {
 	Limit  int    `query:"limit" doc:"Items a page." minimum:"1" maximum:"200" default:"50"`
-	Cursor string `query:"cursor" doc:"next_cursor of the page before; only with the same filters." minLength:"1" maxLength:"2048"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before; only with the same filters." minLength:"1" maxLength:"2048" pattern:"^[A-Za-z0-9_-]+$"`
 }
 
 // Said is what every answer says of how it was made.

@@ -8,8 +8,8 @@ type dialect struct {
 	name string
 	// contains is a condition on a column: it holds the parameter, literally and with case.
 	contains func(column string) string
-	// label is a condition on a column of JSON objects: the key (first parameter) has the value (second).
-	label func(column string) string
+	// labels is a condition on a column of JSON objects: it holds all pairs of the parameter, a JSON object of texts.
+	labels func(column string) string
 	// rows is the right side of "(a, b) IN": n rows of width parameters each.
 	rows func(n, width int) string
 	// twin says that a statement broke a unique rule other than the primary key.

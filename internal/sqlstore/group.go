@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,6 +122,7 @@ func (c *call) run(t *tx, f func(memoryd.Tx) error) {
 func (g *group) run() {
 	defer close(g.done)
 	for {
+		runtime.Gosched() // callers that were just answered come back with more: it doubles what one commit holds
 		calls, closed := g.take()
 		if len(calls) > 0 {
 			g.serve(calls)
@@ -234,7 +236,7 @@ func (g *group) begin() error {
 	}
 	err := g.exec("BEGIN IMMEDIATE")
 	if err != nil {
-		g.abandon()
+		g.drop()
 	}
 	return err
 }
@@ -253,9 +255,14 @@ func (g *group) abandon() {
 		return
 	}
 	if err := g.exec("ROLLBACK"); err != nil {
-		g.conn.close() // the error that led here is the one that callers get
-		g.conn = nil
+		g.drop()
 	}
+}
+
+// drop closes the connection; the next write opens another. The error that led here is the one that callers get.
+func (g *group) drop() {
+	g.conn.close()
+	g.conn = nil
 }
 
 func (g *group) exec(query string) error {

@@ -3,8 +3,8 @@ package sqlstore
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -48,7 +48,10 @@ func (t memories) List(o memoryd.Owner, s memoryd.Scopes, f memoryd.MemoryFilter
 	if err != nil {
 		return nil, err
 	}
-	rest := t.conditions(f, column)
+	rest, err := t.conditions(f, column)
+	if err != nil {
+		return nil, err
+	}
 	var list []memoryd.Memory
 	for _, a := range areas {
 		query := "SELECT " + memoryColumns + " FROM memories WHERE " + a.where + rest.sql.String() +
@@ -94,7 +97,7 @@ func sortValue(m memoryd.Memory, s memoryd.Sort) int64 {
 	return micros(m.Recorded)
 }
 
-func (t memories) conditions(f memoryd.MemoryFilter, column string) *conditions {
+func (t memories) conditions(f memoryd.MemoryFilter, column string) (*conditions, error) {
 	c := &conditions{}
 	if len(f.Statuses) == 0 {
 		f.Statuses = []memoryd.Status{memoryd.Active}
@@ -106,8 +109,12 @@ func (t memories) conditions(f memoryd.MemoryFilter, column string) *conditions 
 	if f.Agent != "" {
 		c.and("agent = ?", f.Agent)
 	}
-	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
-		c.and(t.d.label("labels"), key, f.Labels[key])
+	if len(f.Labels) > 0 {
+		pairs, err := json.Marshal(f.Labels)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: labels: %w", err)
+		}
+		c.and(t.d.labels("labels"), string(pairs))
 	}
 	if f.Contains != "" {
 		c.and(t.d.contains("text"), f.Contains)
@@ -130,5 +137,5 @@ func (t memories) conditions(f memoryd.MemoryFilter, column string) *conditions 
 	if f.After != nil { // written so that every database can start its index there
 		c.and(column+" <= ? AND ("+column+" < ? OR id < ?)", f.After.Value, f.After.Value, f.After.ID)
 	}
-	return c
+	return c, nil
 }

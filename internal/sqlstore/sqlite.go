@@ -19,8 +19,9 @@ func sqlite() *dialect {
 	return &dialect{
 		name:     "sqlite",
 		contains: func(column string) string { return "instr(" + column + ", ?) > 0" },
-		label: func(column string) string {
-			return "EXISTS (SELECT 1 FROM json_each(" + column + ") AS label WHERE label.key = ? AND label.value = ?)"
+		labels: func(column string) string {
+			return "NOT EXISTS (SELECT 1 FROM json_each(?) AS want WHERE NOT EXISTS (SELECT 1 FROM json_each(" + column +
+				") AS have WHERE have.key = want.key AND have.value = want.value))"
 		},
 		rows: func(n, width int) string {
 			row := "(" + marks(width) + ")"
@@ -70,7 +71,14 @@ func openSQLite(path, pragmas string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := driver.Open(dsn, func(c *sqlite3.Conn) error { return c.Exec(pragmas) })
+	db, err := driver.Open(dsn, func(c *sqlite3.Conn) error {
+		// Without it, statements are planned anew for each value bound to some of their places, which took more time
+		// than running them, and a rare value could bring a plan of its own.
+		if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+			return err
+		}
+		return c.Exec(pragmas)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open %s: %w", path, err)
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -26,18 +27,44 @@ func openTest(t testing.TB) *Store {
 	return s
 }
 
-func BenchmarkTenants(b *testing.B) {
-	s := openTest(b)
-	bench(b, s, func(t memoryd.Tx, i int) error {
-		return t.Agents.Put("t", fmt.Sprintf("agent-%09d", i), []byte(`{"a":1}`))
-	})
+// BenchmarkInsert is durable writes by 16 goroutines: a small row, a memory as an add writes it, a message.
+func BenchmarkInsert(b *testing.B) {
+	for name, f := range map[string]func(memoryd.Tx, int) error{
+		"small": func(t memoryd.Tx, i int) error {
+			return t.Agents.Put("t", fmt.Sprintf("agent-%09d", i), []byte(`{"a":1}`))
+		},
+		"memory":  addMemory,
+		"message": appendMessage,
+	} {
+		b.Run(name, func(b *testing.B) { bench(b, openTest(b), f) })
+	}
 }
 
-func BenchmarkInsert(b *testing.B) {
-	s := openTest(b)
-	bench(b, s, func(t memoryd.Tx, i int) error {
-		return t.Memories.Insert(memory(i))
-	})
+func addMemory(t memoryd.Tx, i int) error {
+	m := memory(i)
+	if err := t.Tenants.Ensure(memoryd.Tenant{ID: m.Tenant, Created: m.Recorded}); err != nil {
+		return err
+	}
+	owner := memoryd.Owner{Tenant: m.Tenant, User: m.User}
+	if _, err := t.Memories.List(owner, memoryd.ScopesOf(m.Scope), memoryd.MemoryFilter{Hash: m.Hash, Limit: 1}); err != nil {
+		return err
+	}
+	return t.Memories.Insert(m)
+}
+
+func appendMessage(t memoryd.Tx, i int) error {
+	m := memory(i)
+	s := memoryd.Session{Tenant: "t", ID: m.User, User: m.User, State: "open", Created: m.Recorded, Updated: m.Recorded}
+	_, err := t.Sessions.Get(memoryd.Owner{Tenant: "t", User: m.User}, memoryd.AllScopes(), s.ID)
+	if errors.Is(err, memoryd.ErrNotFound) {
+		_, err = t.Sessions.Put(s)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = t.Messages.Append(s, []memoryd.Message{{ID: m.ID, Role: memoryd.RoleUser, Content: fmt.Appendf(nil, "%q", m.Text), Text: m.Text,
+		Tokens: m.Tokens, Trust: m.Trust, Writer: "key-1", Kind: "chat", Time: m.Recorded, Recorded: m.Recorded, Searchable: true}})
+	return err
 }
 
 func memory(i int) memoryd.Memory {

@@ -41,7 +41,8 @@ func (t *tx) areas(o memoryd.Owner, s memoryd.Scopes) ([]area, error) {
 			return nil, err
 		}
 		if part != 0 {
-			list = append(list, area{"part = ?", []any{part}})
+			// The partition holds this scope alone; saying so opens the index of the hashes.
+			list = append(list, area{"part = ? AND scope = ?", []any{part, string(x)}})
 		}
 	}
 	return list, nil

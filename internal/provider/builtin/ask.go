@@ -16,12 +16,27 @@ type ask struct {
 	preferences []index.Hit
 }
 
-// query is what the hits must pass.
+// query is what memories must pass.
 func (a *ask) query() *index.Query {
 	return &index.Query{
 		Words: a.words, Scopes: a.Scopes, Types: a.Types, Forms: a.Forms, Statuses: a.Statuses, MinTrust: a.MinTrust,
 		Labels: a.Labels, NotSensitive: a.NotSensitive, NotSession: a.NotSession, Now: a.Now,
 	}
+}
+
+// turnQuery is what turns must pass: rights to turns may be wider than those to memories.
+func (a *ask) turnQuery() *index.Query {
+	q := a.query()
+	q.Scopes = turnScopes(&a.Query)
+	return q
+}
+
+// turnScopes is where turns are searched.
+func turnScopes(q *memoryd.Query) memoryd.Scopes {
+	if q.TurnScopes.Empty() {
+		return q.Scopes
+	}
+	return q.TurnScopes
 }
 
 // preferenceQuery is what the preferences must pass. A preference is shown whatever is asked, so what narrows the
@@ -45,7 +60,7 @@ func (a *ask) search(parts []*index.Partition, factor [4]float64) {
 		})
 	}
 	if a.Turns {
-		turns := index.Turns(parts, q, index.TurnCut{MinScore: a.MinTurn, Limit: smaller(a.TurnMax, a.Limit)})
+		turns := index.Turns(parts, a.turnQuery(), index.TurnCut{MinScore: a.MinTurn, Limit: smaller(a.TurnMax, a.Limit)})
 		a.hits = append(a.hits, turns...)
 		slices.SortFunc(a.hits, index.Compare)
 	}

@@ -74,12 +74,23 @@ func (p *Provider) Search(ctx context.Context, q memoryd.Query) (memoryd.Found, 
 }
 
 func check(q memoryd.Query) error {
-	own := q.Scopes.Agents || slices.ContainsFunc(q.Scopes.Exact, func(s memoryd.Scope) bool { return s.Group() == "" })
+	s := everywhere(q)
+	own := s.Agents || slices.ContainsFunc(s.Exact, func(s memoryd.Scope) bool { return s.Group() == "" })
 	if own && q.Owner.User == "" {
 		// The rows of all users are no partition; an answer without them would look complete.
 		return memoryd.BadField("user", "is empty; scopes other than groups are one user's")
 	}
 	return nil
+}
+
+// everywhere is the scopes of memories and turns together. Which of them a row may be found in is the ranking's affair.
+func everywhere(q memoryd.Query) memoryd.Scopes {
+	s, t := q.Scopes, turnScopes(&q)
+	s.Groups, s.Agents = s.Groups || t.Groups, s.Agents || t.Agents
+	for _, x := range t.Exact {
+		s = s.With(x)
+	}
+	return s
 }
 
 // partitions answers those that the query names and that hold rows, each once, with their versions.
@@ -89,14 +100,15 @@ func (p *Provider) partitions(ctx context.Context, q memoryd.Query) (parts []mem
 			parts = append(parts, part)
 		}
 	}
-	if q.Scopes.Agents {
+	scopes := everywhere(q)
+	if scopes.Agents {
 		add(memoryd.Global)
 	}
-	for _, s := range q.Scopes.Exact {
+	for _, s := range scopes.Exact {
 		add(s)
 	}
 	err = p.store.Read(ctx, func(tx memoryd.Tx) error {
-		if q.Scopes.Groups {
+		if scopes.Groups {
 			groups, err := tx.Partitions.Groups(q.Owner.Tenant)
 			if err != nil {
 				return fmt.Errorf("groups: %w", err)

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -206,7 +207,7 @@ func apply(p *index.Partition, news *memoryd.Changes, zone *time.Location) {
 	for i := range news.Turns {
 		steps = append(steps, step{news.Turns[i].Change, 2, i})
 	}
-	slices.SortStableFunc(steps, func(a, b step) int { return int(a.change - b.change) })
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.change, b.change) })
 	for _, s := range steps {
 		switch s.kind {
 		case 0:

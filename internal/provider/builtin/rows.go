@@ -31,10 +31,10 @@ func (p *Provider) load(ctx context.Context, a *ask) (memoryd.Found, error) {
 	if err != nil {
 		return found, err
 	}
-	q := a.query()
+	q, tq := a.query(), a.turnQuery()
 	for _, h := range a.hits {
 		if h.ID == "" {
-			if t := turns[h.Turn()]; t != nil && q.PassesTurn(t) {
+			if t := turns[h.Turn()]; t != nil && tq.PassesTurn(t) {
 				found.Hits = append(found.Hits, memoryd.Hit{Score: h.Score, Turn: t})
 			}
 		} else if m := memories[h.ID]; m != nil && q.Passes(m) {
@@ -83,7 +83,7 @@ func (a *ask) readTurns(tx memoryd.Tx) (map[memoryd.TurnKey]*memoryd.Turn, error
 	}
 	found := make(map[memoryd.TurnKey]*memoryd.Turn, len(keys))
 	for some := range slices.Chunk(keys, chunk) {
-		list, err := tx.Messages.Turns(a.Owner, a.Scopes, some)
+		list, err := tx.Messages.Turns(a.Owner, turnScopes(&a.Query), some)
 		if err != nil {
 			return nil, err
 		}
