@@ -82,7 +82,7 @@ type Message struct {
 type Turn struct {
 	Tenant string `json:"-"`
 	User   string `json:"-"` // the session's
-	Text   string `json:"-"`
+	Text   string `json:"-"` // the message's, without blocks of memories that were rendered into it
 
 	ID       string          `json:"id"`
 	Session  string          `json:"session"`

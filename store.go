@@ -109,7 +109,7 @@ type Messages interface {
 	Newest(s Session, before int64, n int) ([]Message, error)
 	// ByID answers those of the session's messages that carry the ids.
 	ByID(s Session, ids []string) ([]Message, error)
-	// Turns answers the turns that the owner and the set may see, in any order; missing ones are left out.
+	// Turns answers the searchable messages that the owner and the set may see, in any order; missing ones are left out.
 	Turns(o Owner, s Scopes, keys []TurnKey) ([]Turn, error)
 }
 

@@ -141,7 +141,7 @@ func defaults() config {
 		Log:      logConfig{Level: "info", Format: "text"},
 		HTTP: httpConfig{
 			ReadTimeout: 30 * time.Second, WriteTimeout: 120 * time.Second, IdleTimeout: 120 * time.Second,
-			MaxBody: 4 << 20, Drain: 30 * time.Second,
+			MaxBody: 4 << 20, Drain: 30 * time.Second, AllowedHosts: []string{}, AllowedOrigins: []string{},
 		},
 		Auth:  authConfig{Mode: "auto", DefaultTenant: "default"},
 		Store: storeConfig{Driver: "sqlite", MaxOpen: 16, Migrate: "auto"},
@@ -162,6 +162,7 @@ func defaults() config {
 				MinTrust: string(memoryd.Low), MaxTrust: string(memoryd.Medium),
 			},
 			Policy: agentPolicy{Read: []string{"global"}, Write: []string{"none"}, AllowedTypes: []string{}},
+			Named:  map[string]agentConfig{},
 		},
 	}
 }

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built, err := builtOnce(); err == nil {
-		os.RemoveAll(filepath.Dir(built))
+	if buildFolder != "" {
+		os.RemoveAll(buildFolder)
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	if err := goleak.Find(); code == 0 && err != nil {
@@ -34,16 +34,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+var buildFolder string
+
 // builtOnce is the real program, built when the first test asks for it.
 var builtOnce = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "memoryd-test-")
 	if err != nil {
 		return "", err
 	}
+	buildFolder = dir
 	file := filepath.Join(dir, "memoryd")
 	out, err := exec.Command("go", "build", "-o", file, ".").CombinedOutput()
 	if err != nil {
-		os.RemoveAll(dir)
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return file, nil

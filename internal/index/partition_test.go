@@ -29,17 +29,6 @@ func said(session string, seq int64, name, text string) *memoryd.Turn {
 	return &memoryd.Turn{Session: session, Seq: seq, Name: name, Text: text, Time: now, Scope: memoryd.DM, Trust: memoryd.High}
 }
 
-func of(memories []*memoryd.Memory, turns ...*memoryd.Turn) *Partition {
-	p := New(NewStems())
-	for _, m := range memories {
-		p.PutMemory(m)
-	}
-	for _, t := range turns {
-		p.PutTurn(t)
-	}
-	return p
-}
-
 func about(text string) *Query {
 	return &Query{Words: Read(text), Scopes: memoryd.AllScopes(), Now: now}
 }

@@ -43,6 +43,7 @@ func scanTurn(r *sql.Rows, more ...any) (memoryd.Turn, error) {
 	)
 	err := r.Scan(append([]any{&t.Tenant, &t.User, (*string)(&t.Scope), &t.Session, &t.Seq, &t.ID, (*string)(&t.Role), &t.Name, &content, &t.Text,
 		&at, &off, (*string)(&t.Trust), &meta}, more...)...)
+	t.Text = memoryd.StripFence(t.Text)
 	t.Content, t.Metadata, t.Time = optRaw(content), []byte(meta), timeAt(at, off)
 	return t, err
 }
