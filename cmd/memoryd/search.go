@@ -50,7 +50,7 @@ func searchCommand(sys system) *cobra.Command {
 	f.IntVar(&limit, "limit", 0, "how many at most (10)")
 	f.StringSliceVar(&types, "type", nil, "only these types")
 	f.StringVar(&minTrust, "min-trust", "", "leave out what is trusted less: high, medium or low")
-	f.StringVar(&mode, "mode", "", "hybrid, keyword or vector")
+	f.StringVar(&mode, "mode", "", "hybrid or keyword")
 	f.StringSliceVar(&include, "include", nil, "what to search: memory, turn or both")
 	f.StringVar(&user, "user", "", "whose memories")
 	f.StringVar(&agent, "agent", "", "agent that asks")

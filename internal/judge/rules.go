@@ -1,11 +1,6 @@
 package judge
 
-import (
-	"regexp"
-	"strings"
-
-	"memoryd"
-)
+import "memoryd"
 
 // rule says which words make a sentence one of a type.
 type rule struct {
@@ -14,40 +9,13 @@ type rule struct {
 	chinese keywords
 }
 
-// keywords is what makes it, what takes it back, and hints: literal parts (lower case) of which a sentence that the
-// patterns match holds at least one. Looking for those first keeps typing off the profile of an add.
+// keywords is what makes it, and what takes it back.
 type keywords struct {
-	hints   []string
-	is, not *regexp.Regexp
+	is, not patterns
 }
 
 func (k keywords) hold(text, lower string) bool {
-	for _, h := range k.hints {
-		if strings.Contains(lower, h) {
-			return k.is.MatchString(text) && !k.not.MatchString(text)
-		}
-	}
-	return false
-}
-
-// words matches any of the alternatives as whole words, in any case. One that starts with ^ or ends with a colon
-// needs no boundary there.
-func words(alternatives ...string) *regexp.Regexp {
-	for i, a := range alternatives {
-		a = `(?:` + a + `)`
-		if !strings.HasPrefix(alternatives[i], "^") {
-			a = `\b` + a
-		}
-		if !strings.HasSuffix(alternatives[i], ":") {
-			a += `\b`
-		}
-		alternatives[i] = a
-	}
-	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
-}
-
-func han(alternatives ...string) *regexp.Regexp {
-	return regexp.MustCompile(strings.Join(alternatives, "|"))
+	return k.is.match(text, lower) && !k.not.match(text, lower)
 }
 
 // Parts of the patterns below.
@@ -76,7 +44,6 @@ var rules = []rule{
 }
 
 var decisionEnglish = keywords{
-	hints: []string{"decid", "decision", "agreed", "resolved", "settled", "opted", "chose", "going with", "go with"},
 	is: words(
 		`(?:i|he|she|`+group+`)(?:'ve| have| has| had)?(?: all| finally| now| jointly| unanimously)* (?:decided|agreed|resolved) (?:to|on|that|against|not to)`,
 		`(?:was|been)(?: finally| unanimously)? (?:decided|agreed) (?:to|on|that|not to)`,
@@ -93,7 +60,6 @@ var decisionEnglish = keywords{
 }
 
 var decisionChinese = keywords{
-	hints: []string{"决定", "商定", "敲定", "约定", "同意", "选定", "定下", "决议", "结论", "拍板", "达成"},
 	is: han(
 		`(?:我们|大家|团队|会上|会议|最终|双方|公司|老板|董事会|讨论后|商量后)`+near+`(?:决定|商定|敲定|约定|一致同意|选定|定下)`,
 		`^\s*(?:决定|决议|结论)[:：]`,
@@ -111,7 +77,6 @@ var decisionChinese = keywords{
 }
 
 var lessonEnglish = keywords{
-	hints: []string{"lesson", "hard way", "hindsight", "should have", "should've", "next time", "mistake was", "root cause", "never again", "takeaway"},
 	is: words(
 		`^\W*lessons? learn(?:ed|t)`,
 		`lessons?(?: we| i)?(?: learn(?:ed|t))?(?: here| from [a-z0-9 ]{1,40})?(?: is| was)?:`,
@@ -134,7 +99,6 @@ var lessonEnglish = keywords{
 }
 
 var lessonChinese = keywords{
-	hints: []string{"教训", "坑", "经验", "下次", "早知道", "根因", "事后", "应该", "再也不"},
 	is: han(
 		`教训(?:是|：|:|就是)`,
 		`(?:吸取|记住|总结)`+near+`教训`,
@@ -153,7 +117,6 @@ var lessonChinese = keywords{
 }
 
 var procedureEnglish = keywords{
-	hints: []string{"how to", "step", "first", "to ", "procedure:", "runbook", "checklist", "run ", "execute "},
 	is: words(
 		`how to \w+ [^.]{0,80}:`,
 		`here(?:'s| is) how to \w+`,
@@ -175,7 +138,6 @@ var procedureEnglish = keywords{
 }
 
 var procedureChinese = keywords{
-	hints: []string{"步骤", "流程", "方法", "做法", "第一步", "首先", "命令", "指令", "先", "后要", "后必须", "后需要"},
 	is: han(
 		`(?:步骤|操作流程|操作方法|做法|流程)(?:如下|：|:|是：|为：|是:)`,
 		`第一步[^。]{2,}`,
@@ -192,7 +154,6 @@ var procedureChinese = keywords{
 }
 
 var preferenceEnglish = keywords{
-	hints: []string{"like", "love", "enjoy", "hate", "adore", "stand", "rather", "prefer", "favorite", "favourite", "fan of", "fond of", "wants ", "expects "},
 	is: words(
 		people+often+` (?:likes?|loves?|enjoys?|hates?|dislikes?|adores?|can't stand|cannot stand|would rather|'d rather)`,
 		`(?:i|he|she|they|we)'d rather`,
@@ -214,7 +175,6 @@ var preferenceEnglish = keywords{
 }
 
 var preferenceChinese = keywords{
-	hints: []string{"喜欢", "偏好", "爱", "讨厌", "厌恶", "受不了", "倾向于", "宁愿", "宁可", "更愿意", "习惯", "希望", "不吃"},
 	is: han(
 		`喜欢(?:[^的，。,！]|$)`, `喜欢的`+near+`(?:是|有)`,
 		`偏好`,
@@ -235,7 +195,6 @@ var preferenceChinese = keywords{
 }
 
 var factEnglish = keywords{
-	hints: []string{" is", "'s", "live", "work", "studies", "grew up", "born", "graduated", "married", "allergic", "moved to", "i'm", "i am", "have ", "own "},
 	is: words(
 		`my (?:full |first |last |real |nick)?name(?:'s| is)`,
 		`(?:my|his|her|their|user's|'s) (?:full |first |last |work |home )?(?:name|birthday|phone(?: number)?|e-?mail(?: address)?|address|anniversary|job title|employee (?:id|number)|shoe size|time ?zone|mother tongue|native language|wife|husband|partner|daughter|son|dog|cat|mother|father|sister|brother|blood type) is`,
@@ -257,7 +216,6 @@ var factEnglish = keywords{
 }
 
 var factChinese = keywords{
-	hints: []string{"叫", "是", "为", "在", "：", ":", "住", "出生", "毕业于", "就职", "任职", "供职", "过敏", "岁", "来自", "养了", "有"},
 	is: han(
 		`我(?:的名字)?叫[^。，,]{1,10}`,
 		`(?:名字|全名|真名|生日|电话|手机号|邮箱|住址|工号|血型|籍贯|老家|母语|职业|车牌号?|身高|体重)(?:是|为|在|：|:|号码是)`,
@@ -277,7 +235,6 @@ var factChinese = keywords{
 }
 
 var knowledgeEnglish = keywords{
-	hints: []string{"defined as", "stands for", "short for", "acronym", "by definition", "the term", "definition"},
 	is: words(
 		`(?:is|are) defined as`,
 		`(?-i:[A-Z]{2,})s? (?:stands for|is short for|is an acronym for)`,
@@ -289,13 +246,11 @@ var knowledgeEnglish = keywords{
 }
 
 var knowledgeChinese = keywords{
-	hints: []string{"指", "定义", "全称", "缩写", "学名", "原理", "公式"},
-	is:    han(`指的是`, `\p{Han}是指`, `的定义(?:是|为|：|:)`, `定义为`, `(?:全称|缩写|学名|原理|公式)(?:是|为|：|:)`),
-	not:   han(`(?:没|未)`+near+`(?:定义|是指|指的是)`, `(?:指的是|是指|定义是|全称是)(?:什么|谁|哪)`, `我(?:指的是|是指)`),
+	is:  han(`指的是`, `\p{Han}是指`, `的定义(?:是|为|：|:)`, `定义为`, `(?:全称|缩写|学名|原理|公式)(?:是|为|：|:)`),
+	not: han(`(?:没|未)`+near+`(?:定义|是指|指的是)`, `(?:指的是|是指|定义是|全称是)(?:什么|谁|哪)`, `我(?:指的是|是指)`),
 }
 
 var logEnglish = keywords{
-	hints: []string{"ed ", "shipped", "rolled back", "todo", "to do", "progress", "status", "done:", "wip:", "blocked", "working on"},
 	is: words(
 		`(?:i|we|ci|agent|today|yesterday|just|already|successfully)(?:'ve|,)?(?: just| also| already| have| has| successfully| i| we)* `+done,
 		`^\W*`+done+` \w+`,
@@ -310,7 +265,6 @@ var logEnglish = keywords{
 }
 
 var logChinese = keywords{
-	hints: []string{"完成", "修复", "部署", "上线", "发布", "合并", "提交", "回滚", "重启", "处理", "做完", "搞定", "写完", "测完", "正在", "目前", "进度", "待办", "进展", "状态", "进行中"},
 	is: han(
 		`(?:已经|已|刚刚|刚|今天|昨天|上午|下午|本周)`+near+doneZh+`(?:$|[^的])`,
 		`(?:修复|部署|合并|提交|回滚|重启|搞定|写完|处理完)了`,

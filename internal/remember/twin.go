@@ -8,29 +8,27 @@ import (
 	"memoryd/internal/access"
 )
 
-// put inserts the memory, or confirms its twin. Two writers may both find no twin: the store lets one of them insert,
-// and the other looks again.
+// put inserts the memory, or confirms its twin. Few memories have one, so the store is asked to insert first; a twin
+// that is gone again when it is looked for makes the write begin anew.
 func (w *Writer) put(tx memoryd.Tx, g access.Grant, at string, m memoryd.Memory) (Added, error) {
-	for range 2 {
-		twins, err := tx.Memories.List(g.Owner(), memoryd.ScopesOf(m.Scope), memoryd.MemoryFilter{
-			Statuses: []memoryd.Status{memoryd.Active}, Hash: m.Hash, Limit: 1,
-		})
-		if err != nil {
-			return Added{}, err
-		}
-		if len(twins) > 0 {
-			twin, err := confirm(tx, g, at, twins[0], m)
-			return Added{Memory: shown(g, twin, m.Text), State: Duplicate}, err
-		}
-		err = tx.Memories.Insert(m)
-		if err == nil {
-			return Added{Memory: m, State: Stored}, nil
-		}
-		if !errors.Is(err, memoryd.ErrTwin) {
-			return Added{}, err
-		}
+	err := tx.Memories.Insert(m)
+	if err == nil {
+		return Added{Memory: m, State: Stored}, nil
 	}
-	return Added{}, raced{memoryd.ErrTwin}
+	if !errors.Is(err, memoryd.ErrTwin) {
+		return Added{}, err
+	}
+	twins, err := tx.Memories.List(g.Owner(), memoryd.ScopesOf(m.Scope), memoryd.MemoryFilter{
+		Statuses: []memoryd.Status{memoryd.Active}, Hash: m.Hash, Limit: 1,
+	})
+	if err != nil {
+		return Added{}, err
+	}
+	if len(twins) == 0 {
+		return Added{}, raced{memoryd.ErrTwin}
+	}
+	twin, err := confirm(tx, g, at, twins[0], m)
+	return Added{Memory: shown(g, twin, m.Text), State: Duplicate}, err
 }
 
 // confirm takes into a memory what its repetition adds: higher trust, labels, a later end, and the time of the

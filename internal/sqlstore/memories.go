@@ -137,15 +137,7 @@ func (t memories) Insert(m memoryd.Memory) error {
 	if err != nil {
 		return err
 	}
-	p := m.Partition()
-	part, _, err := t.partition(p)
-	if err != nil {
-		return err
-	}
-	if err := t.checkTwin(m, part); err != nil {
-		return err
-	}
-	part, version, err := t.bump(p, 1)
+	part, version, err := t.bump(m.Partition(), 1)
 	if err != nil {
 		return err
 	}

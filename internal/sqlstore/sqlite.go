@@ -56,6 +56,7 @@ const (
 	writerPragmas = `PRAGMA busy_timeout = 5000;
 PRAGMA journal_mode = wal;
 PRAGMA synchronous = full;
+PRAGMA wal_autocheckpoint = 4000;
 PRAGMA temp_store = memory;
 PRAGMA cache_size = -16000;
 PRAGMA journal_size_limit = 67108864;`

@@ -134,11 +134,7 @@ CREATE TABLE memories (
 CREATE UNIQUE INDEX memories_live ON memories (part, scope, live);
 CREATE INDEX memories_changed ON memories (part, changed);
 CREATE INDEX memories_recorded ON memories (part, recorded, id);
-CREATE INDEX memories_used ON memories (part, last_used, id);
-CREATE INDEX memories_importance ON memories (part, importance, id);
 CREATE INDEX memories_tenant ON memories (tenant, grouped, recorded, id);
-CREATE INDEX memories_groups_used ON memories (tenant, last_used, id) WHERE grouped = 1;
-CREATE INDEX memories_groups_importance ON memories (tenant, importance, id) WHERE grouped = 1;
 
 CREATE TABLE versions (
     tenant            TEXT    NOT NULL,
