@@ -42,3 +42,16 @@ func FuzzStripFence(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkStripFence(b *testing.B) {
+	for name, text := range map[string]string{
+		"open":   strings.Repeat("<memory 0123456789abcdef>", 2600),
+		"closed": strings.Repeat("<memory 0123456789abcdef>x</memory 0123456789abcdef>", 1200),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				memoryd.StripFence(text)
+			}
+		})
+	}
+}

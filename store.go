@@ -25,6 +25,7 @@ type Tx struct {
 	Memories   Memories
 	Versions   Versions
 	Partitions Partitions
+	Uses       Uses
 }
 
 // Tenant is a wall: nothing crosses it.
@@ -135,7 +136,7 @@ type MemoryFilter struct {
 	Since     time.Time // recorded at or after
 	Until     time.Time // recorded before
 	Hash      string
-	Unexpired time.Time // leave out what expires at or before
+	Unexpired time.Time // leave out active ones that expire at or before
 	Sort      Sort
 	After     *MemoryPos // start behind this row
 	Limit     int
@@ -167,6 +168,23 @@ type Versions interface {
 	List(tenant, memory string) ([]Version, error)
 }
 
+// Use says that a memory was shown N times, the last time at At.
+type Use struct {
+	Tenant string
+	Memory string
+	At     time.Time
+	N      int64
+}
+
+// Uses counts how often memories are shown. That is a change to what is known about a memory, not to the memory: its
+// version stays, or every search would refuse a client's If-Match, and no version is kept. Its partition's version
+// stays too: no index holds uses, and would only be made to read the row again.
+type Uses interface {
+	// Count adds to uses and moves last_used forward, never back. A memory that is not active any more is counted
+	// like others, and one that is gone is left out.
+	Count(list []Use) error
+}
+
 // Version is one replaced state of a memory.
 type Version struct {
 	Memory
@@ -177,9 +195,10 @@ type Version struct {
 // Partitions tells an index what changed. A partition's version is counted up inside each transaction that writes to
 // it and is held until the commit, so that versions have no gaps and changes are never missed.
 type Partitions interface {
-	// Versions answers in the order asked, 0 for a partition without rows, in one query.
+	// Versions answers in the order asked, 0 for a partition without rows, in one query unless they are thousands.
 	Versions(parts []Partition) ([]int64, error)
-	// Changes is what happened after a version, up to the newest, each kind in order of change.
+	// Changes is what happened after a version, up to the newest, each kind in order of change. After 0 is what is there
+	// now: nothing is removed.
 	Changes(p Partition, after int64) (Changes, error)
 	// Groups lists the groups of a tenant that hold rows.
 	Groups(tenant string) ([]string, error)

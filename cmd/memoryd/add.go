@@ -11,9 +11,14 @@ import (
 	"memoryd"
 )
 
+// adding is the flags of add.
+type adding struct {
+	scope, kind, trust, source, user, agent string
+	labels                                  []string
+}
+
 func addCommand(sys system) *cobra.Command {
-	var scope, kind, trust, source, user, agent string
-	var labels []string
+	var a adding
 	c := &cobra.Command{
 		Use:   "add TEXT",
 		Short: "Keep a memory",
@@ -22,29 +27,16 @@ func addCommand(sys system) *cobra.Command {
 	}
 	cl := clientFlags(c, sys)
 	f := c.Flags()
-	f.StringVar(&scope, "scope", string(memoryd.Global), "who shares it: global, dm, group:ID, agent:ID or agent:self")
-	f.StringVar(&kind, "type", "", "what it is: "+strings.Join(words(memoryd.Types), ", "))
-	f.StringVar(&trust, "trust", "", "high, medium or low")
-	f.StringVar(&source, "source", "", "where it comes from: user_direct, agent_output, tool_result, import, ...")
-	f.StringVar(&user, "user", "", "whose memory it is")
-	f.StringVar(&agent, "agent", "", "agent that writes it")
-	f.StringArrayVar(&labels, "label", nil, "NAME=VALUE, may be given again")
+	f.StringVar(&a.scope, "scope", string(memoryd.Global), "who shares it: global, dm, group:ID, agent:ID or agent:self")
+	f.StringVar(&a.kind, "type", "", "what it is: "+strings.Join(words(memoryd.Types), ", "))
+	f.StringVar(&a.trust, "trust", "", "high, medium or low")
+	f.StringVar(&a.source, "source", "", "where it comes from: user_direct, agent_output, tool_result, import, ...")
+	f.StringVar(&a.user, "user", "", "whose memory it is")
+	f.StringVar(&a.agent, "agent", "", "agent that writes it")
+	f.StringArrayVar(&a.labels, "label", nil, "NAME=VALUE, may be given again")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		text := args[0]
-		if text == "-" {
-			all, err := io.ReadAll(sys.in)
-			if err != nil {
-				return fmt.Errorf("standard input: %w", err)
-			}
-			text = strings.TrimRight(string(all), "\r\n")
-		}
-		body := fields{"text": text, "scope": scope}
-		body.text("type", kind)
-		body.text("trust", trust)
-		body.text("source", source)
-		body.text("user", user)
-		body.text("agent", agent)
-		if err := body.labels(labels); err != nil {
+		body, err := a.body(args[0], sys.in)
+		if err != nil {
 			return err
 		}
 		answer, err := cl.call(c.Context(), http.MethodPost, "/v1/memories", nil, body)
@@ -60,4 +52,21 @@ func addCommand(sys system) *cobra.Command {
 		})
 	}
 	return c
+}
+
+func (a adding) body(text string, in io.Reader) (fields, error) {
+	if text == "-" {
+		all, err := io.ReadAll(in)
+		if err != nil {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		text = strings.TrimRight(string(all), "\r\n")
+	}
+	body := fields{"text": text, "scope": a.scope}
+	body.text("type", a.kind)
+	body.text("trust", a.trust)
+	body.text("source", a.source)
+	body.text("user", a.user)
+	body.text("agent", a.agent)
+	return body, body.labels(a.labels)
 }

@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/tiktoken-go/tokenizer"
 
 	"memoryd"
 	"memoryd/internal/access"
@@ -34,6 +35,9 @@ type app struct {
 	reader   *recall.Reader
 	writer   *remember.Writer
 	front    atomic.Pointer[front]
+
+	halt  context.CancelFunc // ends what runs in the background
+	ended sync.WaitGroup
 }
 
 // front is what a reload of agents and policies replaces.
@@ -59,7 +63,8 @@ func build(ctx context.Context, c config, loopback bool, log *slog.Logger) (*app
 	})
 	a.provider = newProvider(c, store)
 	a.reader = recall.New(a.recall(count))
-	if err := a.open(c); err != nil {
+	a.background()
+	if err := a.open(c.Agents); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
@@ -86,18 +91,37 @@ func newProvider(c config, store memoryd.Store) *builtin.Provider {
 	})
 }
 
-// open makes the front that the configuration's agents and policies ask for, and puts it in the place of the last one.
-func (a *app) open(c config) error {
+// open makes the front that these agents and policies ask for, and puts it in the place of the last one. All else stays
+// as it was when the program started.
+func (a *app) open(agents agentsConfig) error {
+	c := a.config
+	c.Agents = agents
 	acc, err := access.New(c.access(a.store, a.loopback))
 	if err != nil {
 		return err
 	}
-	s := server.New(server.Options{
-		Access: acc, Recall: a.reader, Remember: a.writer, Store: a.store.Ping, Log: a.log, Now: time.Now, NewID: newID, Version: release,
-		MaxBody: int64(a.config.HTTP.MaxBody), AllowedHosts: a.config.HTTP.AllowedHosts, AllowedOrigins: a.config.HTTP.AllowedOrigins,
-	})
+	var s *server.Server
+	if last := a.front.Load(); last != nil {
+		s = last.server.With(acc)
+	} else {
+		s = server.New(server.Options{
+			Access: acc, Recall: a.reader, Remember: a.writer, Store: a.store.Ping, Log: a.log, Now: time.Now, NewID: newID, Version: release,
+			MaxBody: int64(c.HTTP.MaxBody), AllowedHosts: c.HTTP.AllowedHosts, AllowedOrigins: c.HTTP.AllowedOrigins,
+		})
+	}
 	a.front.Store(&front{access: acc, server: s, serve: s.Handler()})
 	return nil
+}
+
+// background runs what works beside the requests, until Close.
+func (a *app) background() {
+	var ctx context.Context
+	ctx, a.halt = context.WithCancel(context.Background())
+	a.ended.Go(func() {
+		if err := a.reader.Run(ctx); err != nil {
+			a.log.Warn("uses: the last counts are lost", "error", err)
+		}
+	})
 }
 
 // Handler answers every request.
@@ -110,6 +134,8 @@ func (a *app) Drain() { a.front.Load().server.Drain() }
 
 // Close waits for what still runs and closes the store. Nothing may be served any more.
 func (a *app) Close() error {
+	a.halt()
+	a.ended.Wait()
 	a.reader.Close()
 	a.provider.Close()
 	if err := a.store.Close(); err != nil {
@@ -130,33 +156,28 @@ func storeOptions(c config, log *slog.Logger) sqlstore.Options {
 func openStore(ctx context.Context, c config, log *slog.Logger) (*sqlstore.Store, error) {
 	switch c.Store.Driver {
 	case "sqlite":
-		store, err := sqlstore.Open(ctx, storeOptions(c, log))
+		o := storeOptions(c, log)
+		store, err := sqlstore.Open(ctx, o)
 		if err != nil {
-			return nil, plainError(fmt.Errorf("store: %w", err))
+			return nil, storeError(o.Path, err)
 		}
 		return store, nil
 	}
 	return nil, fmt.Errorf("store.driver: %q is no backend", c.Store.Driver)
 }
 
-// counter counts tokens the way the named encoding does.
-func counter(name string) (func(string) int, error) {
-	encoding := tokenizer.Cl100kBase
-	if name == "o200k" {
-		encoding = tokenizer.O200kBase
-	}
-	codec, err := tokenizer.Get(encoding)
-	if err != nil {
-		return nil, fmt.Errorf("tokenizer: %w", err)
-	}
-	return func(text string) int {
-		n, err := codec.Count(text)
-		if err != nil {
-			// The splitting expression gave up. An estimate that is too high cannot overflow anybody's window.
-			return len(text)
+// storeError says where the store is and why it cannot be opened. Here the cause is for the owner's eyes, who could
+// not look for it in a log.
+func storeError(path string, err error) error {
+	cause := strings.TrimPrefix(err.Error(), "sqlstore: ")
+	var e *memoryd.Error
+	if errors.As(err, &e) {
+		cause = e.Detail
+		if e.Err != nil {
+			cause = e.Err.Error()
 		}
-		return n
-	}, nil
+	}
+	return &failure{exitUnavailable, fmt.Errorf("the store %s cannot be opened: %s", plain(path), plain(cause))}
 }
 
 // newID is a UUIDv7. Its random source does not fail: crypto/rand ends the program instead.

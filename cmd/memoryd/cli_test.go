@@ -32,8 +32,11 @@ func TestMemoryCommands(t *testing.T) {
 
 	has(t, good(t, url, "", "search", "tea"), "global", "Prefers tea without sugar")
 	has(t, good(t, url, "", "search", "spare key", "--scope", "group:house", "--limit", "1", "--min-trust", "low"), "group:house", "behind the door")
-	if out := good(t, url, "", "search", "tea", "--type", "fact"); out != "" {
-		t.Errorf("no fact was added, yet: %s", out)
+	if r := cli(t, url, "", "search", "tea", "--type", "fact"); r.code != 0 || r.out != "" || r.err != "nothing found\n" {
+		t.Errorf("no fact was added, yet: %+v", r)
+	}
+	if r := cli(t, url, "", "search", "tea", "--type", "fact", "--json"); r.err != "" {
+		t.Errorf("with --json: %+v", r)
 	}
 	has(t, good(t, url, "", "context", "Which drink should I bring?"), "tea without sugar")
 	has(t, good(t, url, "", "memory", "get", id), id, "active", "version 2", "Prefers tea without sugar")
@@ -45,11 +48,38 @@ func TestMemoryCommands(t *testing.T) {
 		t.Errorf("an old version: %+v", r)
 	}
 	good(t, url, "", "memory", "set", id, "--expires", "never")
+	has(t, good(t, url, "", "memory", "get", id, "--json"), `"labels":{"area":"office"}`)
+	good(t, url, "", "memory", "set", id, "--no-labels")
+	has(t, good(t, url, "", "memory", "get", id, "--json"), `"labels":{}`)
 	has(t, good(t, url, "", "memory", "history", id), "Prefers tea without sugar", "Prefers coffee", "now")
 	good(t, url, "", "memory", "rm", id)
 	has(t, good(t, url, "", "memory", "list", "--status", "archived"), id)
 	good(t, url, "", "memory", "restore", id)
 	has(t, good(t, url, "", "memory", "get", id), "active")
+}
+
+// --user goes where each route reads it, and binds.
+func TestMemoryOfUser(t *testing.T) {
+	url := start(t, t.TempDir(), nil).url
+	id := uuidPattern.FindString(good(t, url, "", "add", "Amy sleeps late", "--user", "amy"))
+	for _, command := range []string{"get", "rm", "restore"} {
+		if r := cli(t, url, "", "memory", command, id, "--user", "bob"); r.code != exitError || !strings.Contains(r.err, "no such thing") {
+			t.Errorf("%s as another user: %+v", command, r)
+		}
+		has(t, good(t, url, "", "memory", command, id, "--user", "amy"), "Amy sleeps late")
+	}
+	has(t, good(t, url, "", "memory", "get", id), "active")
+}
+
+// A search that could not look everywhere does not say that there is nothing.
+func TestNothingFoundIsCertain(t *testing.T) {
+	part := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"items":[],"degraded":[{"part":"long_term","reason":"timeout"}],"notes":[],"took_ms":1}`)
+	}))
+	defer part.Close()
+	if r := cli(t, part.URL, "", "search", "tea"); strings.Contains(r.err, "nothing found") || !strings.Contains(r.err, "degraded: long_term") {
+		t.Errorf("%+v", r)
+	}
 }
 
 func TestSessionCommands(t *testing.T) {
@@ -180,10 +210,18 @@ func TestExitCodes(t *testing.T) {
 		{"bad label", []string{"add", "x", "--label", "k"}, exitUsage, "NAME=VALUE"},
 		{"bad expiry", []string{"memory", "set", "x", "--expires", "soon"}, exitUsage, "--expires"},
 		{"nothing to set", []string{"memory", "set", "x"}, exitUsage, "nothing to change"},
+		{"empty text", []string{"memory", "set", "x", "--text", ""}, exitUsage, "a text cannot be empty"},
+		{"labels and none", []string{"memory", "set", "x", "--label", "a=b", "--no-labels"}, exitUsage, "exclude each other"},
+		{"no message", []string{"session", "append", "x"}, exitUsage, "no message"},
+		{"address with a query", []string{"memory", "list", "--server", "http://127.0.0.1:1/?a=b"}, exitUsage, "--server or MEMORYD_URL"},
+		{"address with a password", []string{"memory", "list", "--server", "http://me:hunter2@127.0.0.1:1"}, exitUsage, "--server or MEMORYD_URL"},
+		{"port of no address", []string{"memory", "list", "--server", "http://127.0.0.1:99999"}, exitUsage, "--server or MEMORYD_URL"},
+		{"address without a host", []string{"memory", "list", "--server", "http://:7788"}, exitUsage, "--server or MEMORYD_URL"},
+		{"key with a line end", []string{"memory", "list", "--key", "mrd_nonsense\n"}, exitUsage, "--key or MEMORYD_KEY"},
 		{"dots for an id", []string{"memory", "get", ".."}, exitUsage, "not an id"},
 		{"no kind", []string{"key", "create"}, exitUsage, "--kind"},
 		{"bad address", []string{"memory", "list", "--server", "localhost:7788"}, exitUsage, "http://127.0.0.1:7788"},
-		{"no key", []string{"memory", "list", "--server", d.url}, exitDenied, "key"},
+		{"no key", []string{"memory", "list", "--server", d.url}, exitDenied, "give a key with --key or MEMORYD_KEY"},
 		{"wrong key", []string{"memory", "list", "--server", d.url, "--key", "mrd_nonsense"}, exitDenied, "not valid"},
 		{"nobody there", []string{"memory", "list", "--server", "http://127.0.0.1:1"}, exitUnavailable, "start one: memoryd serve"},
 		{"store down", []string{"memory", "list", "--server", down.URL}, exitUnavailable, "the store does not answer"},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -47,11 +48,30 @@ func (cl *client) setting(flag, variable, otherwise string) string {
 	return otherwise
 }
 
+// address is where the server is. What a request would lose on its way (a query, a password) is refused.
+func (cl *client) address() (*url.URL, error) {
+	base, err := url.Parse(cl.setting(cl.server, "MEMORYD_URL", "http://127.0.0.1:7788"))
+	bad := err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" ||
+		base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != ""
+	if !bad && base.Port() != "" {
+		port, err := strconv.ParseUint(base.Port(), 10, 16)
+		bad = err != nil || port == 0
+	}
+	if bad {
+		return nil, usagef("the server's address (--server or MEMORYD_URL) must be a URL such as http://127.0.0.1:7788")
+	}
+	return base, nil
+}
+
 // call sends one request and answers the body of its 2xx answer.
 func (cl *client) call(ctx context.Context, method, path string, query url.Values, body any, headers ...string) ([]byte, error) {
-	base, err := url.Parse(cl.setting(cl.server, "MEMORYD_URL", "http://127.0.0.1:7788"))
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, usagef("the server's address must be a URL such as http://127.0.0.1:7788")
+	base, err := cl.address()
+	if err != nil {
+		return nil, err
+	}
+	key := cl.setting(cl.key, "MEMORYD_KEY", "")
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, usagef("the key (--key or MEMORYD_KEY) holds something that no key holds: a space, a line end or the like")
 	}
 	var payload io.Reader
 	if body != nil {
@@ -72,7 +92,7 @@ func (cl *client) call(ctx context.Context, method, path string, query url.Value
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if key := cl.setting(cl.key, "MEMORYD_KEY", ""); key != "" {
+	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -121,7 +141,10 @@ func problem(status int, line string, body []byte) error {
 	}
 	code := exitError
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized:
+		text += "\n  give a key with --key or MEMORYD_KEY"
+		code = exitDenied
+	case http.StatusForbidden:
 		code = exitDenied
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		code = exitUnavailable

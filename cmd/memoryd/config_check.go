@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // zone names work where the machine has no zone files
 
 	"memoryd"
+	"memoryd/internal/recall"
 )
 
 // check refuses values that cannot work, each by its key.
@@ -57,7 +58,7 @@ func (r *reader) checkProcess(c *config) {
 
 func (r *reader) checkSessions(c *sessionConfig) {
 	r.between("sessions.messages_per_round", c.MessagesPerRound, 1, 100)
-	r.between("sessions.window_tokens", c.WindowTokens, 1, maxTokens)
+	r.between("sessions.window_tokens", c.WindowTokens, 1, recall.MaxWindowTokens)
 	r.oneOf("sessions.tokenizer", c.Tokenizer, "cl100k", "o200k")
 	r.oneOf("sessions.alternation", c.Alternation, "merge", "trim")
 	if _, given := r.where["sessions.summary.tokens"]; given {
@@ -71,13 +72,13 @@ func (r *reader) checkContext(c *contextConfig) {
 	r.between("context.workers", c.Workers, 2, 10000)
 	r.positive("context.session_timeout", c.SessionTimeout)
 	r.positive("context.long_term_timeout", c.LongTermTimeout)
-	r.between("context.memory_tokens", c.MemoryTokens, 0, maxTokens)
+	r.between("context.memory_tokens", c.MemoryTokens, 0, recall.MaxMemoryTokens)
 	r.share("context.user_profile_share", c.UserProfileShare)
 	r.between("context.items_per_scope", c.ItemsPerScope, 1, 1000)
 	r.between("context.turn_items", c.TurnItems, 0, 1000)
 	r.between("context.preferences", c.Preferences, 0, 1000)
 	r.between("context.item_chars", c.ItemChars, 1, 16384)
-	r.between("context.query_context_chars", c.QueryContext, 0, 8192)
+	r.between("context.query_context_chars", c.QueryContext, 0, recall.MaxQuery)
 	if len(c.Include) == 0 {
 		r.fail("context.include", "takes at least one of memory, turn")
 	}
@@ -87,7 +88,7 @@ func (r *reader) checkContext(c *contextConfig) {
 }
 
 func (r *reader) checkSearch(c *config) {
-	r.between("search.top_k", c.Search.TopK, 1, 100)
+	r.between("search.top_k", c.Search.TopK, 1, recall.MaxHits)
 	r.share("search.floor", c.Search.Floor)
 	r.share("search.trust_factor.high", c.Search.TrustFactor.High)
 	r.share("search.trust_factor.medium", c.Search.TrustFactor.Medium)
@@ -96,9 +97,6 @@ func (r *reader) checkSearch(c *config) {
 		r.fail("index.memory", "takes at least 1MiB")
 	}
 }
-
-// maxTokens bounds every budget, so that sums of budgets stay far from overflowing.
-const maxTokens = 10_000_000
 
 func (r *reader) oneOf(key, value string, words ...string) {
 	if !slices.Contains(words, value) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,14 +25,16 @@ type reader struct {
 	file  string
 	env   func(string) (string, bool)
 	where map[string]string // key → where its value stands, "memoryd.yaml:7"
+	asked map[string]bool   // variables that have a meaning here: of a key, or named by the file
 	errs  []error
 }
 
 // readConfig is the configuration of the file (named, or MEMORYD_CONFIG, or ./memoryd.yaml where there is one), then
-// of MEMORYD_SECTION_KEY variables, then of set (the command's flags, by key), checked.
-func readConfig(named string, set map[string]string, env func(string) (string, bool)) (config, error) {
+// of MEMORYD_SECTION_KEY variables, then of set (the command's flags, by key), checked. Of the names in environ, those
+// that begin with MEMORYD_ must mean something.
+func readConfig(named string, set map[string]string, env func(string) (string, bool), environ ...string) (config, error) {
 	c := defaults()
-	r := &reader{env: env, where: map[string]string{}}
+	r := &reader{env: env, where: map[string]string{}, asked: map[string]bool{}}
 	text, err := r.find(named)
 	if err != nil {
 		return config{}, err
@@ -40,6 +43,7 @@ func readConfig(named string, set map[string]string, env func(string) (string, b
 		return config{}, err
 	}
 	r.overrides("", reflect.ValueOf(&c).Elem())
+	r.unknownVariables(environ)
 	for key, value := range set {
 		r.where[key] = "--" + key
 		r.scalar(key, value, field(reflect.ValueOf(&c).Elem(), key))
@@ -48,7 +52,10 @@ func readConfig(named string, set map[string]string, env func(string) (string, b
 		r.check(&c)
 	}
 	if c.Data == "" {
-		c.Data = r.dataFolder()
+		c.Data = r.dataFolder(os.Geteuid() == 0)
+	}
+	if c.Data == "" && c.Store.DSN == "" {
+		r.errs = append(r.errs, errors.New("data: nothing says where the data is, and HOME names no folder; give --data, MEMORYD_DATA or the key data"))
 	}
 	return c, errors.Join(r.errs...)
 }
@@ -191,6 +198,7 @@ func (r *reader) expand(key, text string) (string, bool) {
 		}
 		return text, true
 	}
+	r.asked[m[1]] = true
 	value, ok := r.env(m[1])
 	if !ok {
 		r.fail(key, "the variable %s is not set", m[1])
@@ -212,11 +220,33 @@ func (r *reader) overrides(key string, v reflect.Value) {
 		case reflect.Map, reflect.Slice:
 		default:
 			variable := "MEMORYD_" + strings.ToUpper(strings.ReplaceAll(sub, ".", "_"))
+			r.asked[variable] = true
 			if text, ok := r.env(variable); ok && text != "" {
 				r.where[sub] = variable
 				r.scalar(sub, text, f)
 			}
 		}
+	}
+}
+
+// unknownVariables refuses what looks like a setting and is none, as an unknown key of the file is refused.
+func (r *reader) unknownVariables(environ []string) {
+	for _, name := range []string{"MEMORYD_CONFIG", "MEMORYD_URL", "MEMORYD_KEY", "MEMORYD_RUNS"} {
+		r.asked[name] = true
+	}
+	var services []string // Kubernetes tells every container where the services are, by these names
+	for _, name := range environ {
+		if service, ok := strings.CutSuffix(name, "_SERVICE_HOST"); ok {
+			services = append(services, service+"_SERVICE_", service+"_PORT")
+		}
+	}
+	for _, name := range environ {
+		value, _ := r.env(name)
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		if !begins("MEMORYD_") || value == "" || r.asked[name] || begins("MEMORYD_TEST_") || begins("MEMORYD_EVAL") || slices.ContainsFunc(services, begins) {
+			continue
+		}
+		r.errs = append(r.errs, fmt.Errorf("%s: unknown variable: the configuration has no such key that takes one value", plain(name)))
 	}
 }
 
@@ -279,14 +309,17 @@ func join(key, name string) string {
 	return key + "." + name
 }
 
-// dataFolder is where the data is when nothing says so.
-func (r *reader) dataFolder() string {
+// dataFolder is where the data is when nothing says so, "" where that cannot be told.
+func (r *reader) dataFolder(root bool) string {
 	if dir, _ := r.env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "memoryd")
 	}
-	if os.Geteuid() == 0 {
+	if root {
 		return "/var/lib/memoryd"
 	}
 	home, _ := r.env("HOME")
+	if !filepath.IsAbs(home) {
+		return ""
+	}
 	return filepath.Join(home, ".local", "share", "memoryd")
 }

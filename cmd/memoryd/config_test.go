@@ -4,9 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"memoryd/internal/access"
+	"memoryd/internal/recall"
 )
 
 func environment(pairs ...string) func(string) (string, bool) {
@@ -136,14 +140,15 @@ func TestBadOverride(t *testing.T) {
 
 func TestMissingConfig(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if _, err := readConfig("", nil, environment()); err != nil {
+	home := environment("HOME", "/home/x")
+	if _, err := readConfig("", nil, home); err != nil {
 		t.Errorf("without any file: %v", err)
 	}
-	if _, err := readConfig("gone.yaml", nil, environment()); err == nil || !strings.Contains(err.Error(), "gone.yaml") {
+	if _, err := readConfig("gone.yaml", nil, home); err == nil || !strings.Contains(err.Error(), "gone.yaml") {
 		t.Errorf("a file that was named but is not there: %v", err)
 	}
 	write(t, "memoryd.yaml", "log: {level: warn}\n")
-	c, err := readConfig("", nil, environment())
+	c, err := readConfig("", nil, home)
 	if err != nil || c.Log.Level != "warn" {
 		t.Errorf("./memoryd.yaml is not read: %v, %v", c.Log.Level, err)
 	}
@@ -168,6 +173,68 @@ func TestDataFolder(t *testing.T) {
 		c, err := readConfig("", nil, test.env)
 		if err != nil || c.Data != test.want {
 			t.Errorf("%s: %q, %v; want %q", test.name, c.Data, err, test.want)
+		}
+	}
+	for _, home := range []string{"", "home/x"} {
+		r := &reader{env: environment("HOME", home)}
+		if got := r.dataFolder(false); got != "" {
+			t.Errorf("with HOME=%q: %q", home, got)
+		}
+		_, err := readConfig("", nil, environment("HOME", home))
+		if told := err != nil && strings.Contains(err.Error(), "MEMORYD_DATA"); told == (os.Geteuid() == 0) {
+			t.Errorf("with HOME=%q: %v", home, err)
+		}
+		if _, err := readConfig("", nil, environment("HOME", home, "MEMORYD_STORE_DSN", "/srv/m.db")); err != nil {
+			t.Errorf("with HOME=%q and a store elsewhere: %v", home, err)
+		}
+	}
+}
+
+// A variable that looks like a setting and is none is refused by its name, as an unknown key of the file is.
+func TestUnknownVariables(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "memoryd.yaml")
+	write(t, file, "data: ${MEMORYD_FOLDER}\n")
+	names := []string{
+		"MEMORYD_LISTEN", "MEMORYD_FOLDER", "MEMORYD_CONFIG", "MEMORYD_DATA", "MEMORYD_URL", "MEMORYD_KEY", "MEMORYD_TEST_X", "MEMORYD_EVAL", "HOME",
+		"MEMORYD_SERVICE_HOST", "MEMORYD_SERVICE_PORT_REST", "MEMORYD_PORT", "MEMORYD_PORT_7788_TCP_ADDR", "MEMORYD_AUTH_MOD", "MEMORYD_AGENTS_NAMED", "MEMORYD_HTTP_PORT", "MEMORYD_EMPTY",
+	}
+	values := environment("MEMORYD_LISTEN", "127.0.0.1:1", "MEMORYD_FOLDER", "/srv", "MEMORYD_KEY", "hunter2", "MEMORYD_AUTH_MOD", "hunter2", "MEMORYD_AGENTS_NAMED", "x", "MEMORYD_HTTP_PORT", "1",
+		"MEMORYD_TEST_X", "1", "MEMORYD_EVAL", "1", "MEMORYD_SERVICE_HOST", "10.0.0.1", "MEMORYD_SERVICE_PORT_REST", "1", "MEMORYD_PORT", "tcp://10.0.0.1:1", "MEMORYD_PORT_7788_TCP_ADDR", "1")
+	_, err := readConfig(file, nil, values, names...)
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Fatalf("got %v", err)
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, want := range []string{"MEMORYD_AUTH_MOD: unknown", "MEMORYD_AGENTS_NAMED: unknown", "MEMORYD_HTTP_PORT: unknown"} {
+		if len(lines) != 3 || !strings.HasPrefix(lines[i], want) {
+			t.Fatalf("got\n%v\nwant %s", err, want)
+		}
+	}
+	out, err := command(t, []string{"MEMORYD_LISTN=127.0.0.1:0"}, "serve", "--data", t.TempDir()).CombinedOutput()
+	if exitCode(err) != exitError || !strings.Contains(string(out), "MEMORYD_LISTN: unknown variable") {
+		t.Errorf("exit %v\n%s", err, out)
+	}
+}
+
+// Requests, agents and the configuration's defaults have the same bounds.
+func TestOneSetOfLimits(t *testing.T) {
+	if access.MaxRounds != recall.MaxRounds || access.MaxWindowTokens != recall.MaxWindowTokens || access.MaxMemoryTokens != recall.MaxMemoryTokens {
+		t.Error("an agent's settings have other bounds than a request")
+	}
+	for key, most := range map[string]int{
+		"MEMORYD_SESSIONS_WINDOW_TOKENS": recall.MaxWindowTokens, "MEMORYD_CONTEXT_MEMORY_TOKENS": recall.MaxMemoryTokens, "MEMORYD_SEARCH_TOP_K": recall.MaxHits,
+		"MEMORYD_CONTEXT_QUERY_CONTEXT_CHARS": recall.MaxQuery, "MEMORYD_AGENTS_DEFAULT_CONTEXT_ROUNDS": recall.MaxRounds,
+		"MEMORYD_AGENTS_DEFAULT_WINDOW_TOKENS": recall.MaxWindowTokens, "MEMORYD_AGENTS_DEFAULT_MEMORY_TOKENS": recall.MaxMemoryTokens,
+	} {
+		set := func(n int) error {
+			_, err := readConfig("", map[string]string{"data": "/srv"}, environment(key, strconv.Itoa(n)))
+			return err
+		}
+		if err := set(most); err != nil {
+			t.Errorf("%d: %v", most, err)
+		}
+		if err := set(most + 1); err == nil || !strings.Contains(err.Error(), " to "+strconv.Itoa(most)) {
+			t.Errorf("%s=%d: %v", key, most+1, err)
 		}
 	}
 }

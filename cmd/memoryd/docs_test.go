@@ -100,7 +100,7 @@ func TestDocsNameEveryKey(t *testing.T) {
 	if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	noEnv := func(string) (string, bool) { return "", false }
+	noEnv := environment("HOME", "/home/x")
 	written, err := readConfig(file, nil, noEnv)
 	if err != nil {
 		t.Fatalf("the documented configuration is refused: %v", err)

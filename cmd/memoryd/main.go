@@ -5,10 +5,16 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 )
 
 func main() {
+	var names []string
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		names = append(names, name)
+	}
 	os.Exit(run(context.Background(), os.Args[1:], system{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv,
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv, environ: names,
 	}))
 }

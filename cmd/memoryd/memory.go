@@ -56,9 +56,16 @@ func memoryAct(cl *client, use, short, method, path string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		query := params{}
-		query.text("user", user)
-		answer, err := cl.call(c.Context(), method, target, url.Values(query), nil)
+		query, body := params{}, any(nil)
+		if method == http.MethodPost {
+			// Only in a body is a POST asked whose it is.
+			who := fields{}
+			who.text("user", user)
+			body = who
+		} else {
+			query.text("user", user)
+		}
+		answer, err := cl.call(c.Context(), method, target, url.Values(query), body)
 		if err != nil {
 			return err
 		}
@@ -106,48 +113,40 @@ func memoryList(cl *client) *cobra.Command {
 	return c
 }
 
+// setting is the flags of memory set.
+type setting struct {
+	text, kind, expires, metadata string
+	labels                        []string
+	noLabels                      bool
+	version                       int64
+}
+
 func memorySet(cl *client) *cobra.Command {
-	var text, kind, expires, metadata string
-	var labels []string
-	var version int64
+	var s setting
 	c := &cobra.Command{Use: "set ID", Short: "Change a memory", Args: args(1, 1, "one ID")}
 	f := c.Flags()
-	f.StringVar(&text, "text", "", "new text")
-	f.StringVar(&kind, "type", "", "new type")
-	f.StringVar(&expires, "expires", "", "a duration, a time, or never")
-	f.StringArrayVar(&labels, "label", nil, "NAME=VALUE, may be given again; replaces all labels")
-	f.StringVar(&metadata, "metadata", "", "a JSON object; replaces the metadata")
-	f.Int64Var(&version, "version", 0, "refuse when the memory has another version")
+	f.StringVar(&s.text, "text", "", "new text")
+	f.StringVar(&s.kind, "type", "", "new type")
+	f.StringVar(&s.expires, "expires", "", "a duration, a time, or never")
+	f.StringArrayVar(&s.labels, "label", nil, "NAME=VALUE, may be given again; replaces all labels")
+	f.BoolVar(&s.noLabels, "no-labels", false, "take all labels away")
+	f.StringVar(&s.metadata, "metadata", "", "a JSON object; replaces the metadata")
+	f.Int64Var(&s.version, "version", 0, "refuse when the memory has another version")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		target, err := idPath("/v1/memories/%s", args[0])
 		if err != nil {
 			return err
 		}
-		body := fields{}
-		body.text("text", text)
-		body.text("type", kind)
-		if err := body.labels(labels); err != nil {
+		if c.Flags().Changed("text") && s.text == "" {
+			return usagef("--text: a text cannot be empty (memoryd memory rm deletes the memory)")
+		}
+		body, err := s.body()
+		if err != nil {
 			return err
 		}
-		if metadata != "" {
-			if !json.Valid([]byte(metadata)) {
-				return usagef("--metadata takes a JSON object")
-			}
-			body["metadata"] = json.RawMessage(metadata)
-		}
-		if expires == "never" {
-			body["expires"] = nil
-		} else if expires != "" {
-			if body["expires"], err = moment("expires", expires, time.Now()); err != nil {
-				return err
-			}
-		}
-		if len(body) == 0 {
-			return usagef("nothing to change (see memoryd memory set --help)")
-		}
 		var headers []string
-		if version != 0 {
-			headers = []string{"If-Match", `"` + strconv.FormatInt(version, 10) + `"`}
+		if s.version != 0 {
+			headers = []string{"If-Match", `"` + strconv.FormatInt(s.version, 10) + `"`}
 		}
 		answer, err := cl.call(c.Context(), http.MethodPatch, target, nil, body, headers...)
 		if err != nil {
@@ -157,6 +156,40 @@ func memorySet(cl *client) *cobra.Command {
 		return cl.show(answer, &out, func(w io.Writer) { printMemory(w, out.memory()) })
 	}
 	return c
+}
+
+func (s setting) body() (fields, error) {
+	body := fields{}
+	body.text("text", s.text)
+	body.text("type", s.kind)
+	if err := body.labels(s.labels); err != nil {
+		return nil, err
+	}
+	if s.noLabels {
+		if len(s.labels) > 0 {
+			return nil, usagef("--label and --no-labels exclude each other")
+		}
+		body["labels"] = fields{}
+	}
+	if s.metadata != "" {
+		if !json.Valid([]byte(s.metadata)) {
+			return nil, usagef("--metadata takes a JSON object")
+		}
+		body["metadata"] = json.RawMessage(s.metadata)
+	}
+	if s.expires == "never" {
+		body["expires"] = nil
+	} else if s.expires != "" {
+		t, err := moment("expires", s.expires, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		body["expires"] = t
+	}
+	if len(body) == 0 {
+		return nil, usagef("nothing to change (see memoryd memory set --help)")
+	}
+	return body, nil
 }
 
 func memoryHistory(cl *client) *cobra.Command {

@@ -30,8 +30,9 @@ func migrateUp(ctx context.Context, flags *configFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := sqlstore.Migrate(ctx, storeOptions(c, slog.New(slog.DiscardHandler))); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	o := storeOptions(c, slog.New(slog.DiscardHandler))
+	if err := sqlstore.Migrate(ctx, o); err != nil {
+		return storeError(o.Path, err)
 	}
 	return migrateStatus(ctx, flags)
 }
@@ -48,7 +49,7 @@ func migrateStatus(ctx context.Context, flags *configFlags) error {
 	}
 	current, latest, err := sqlstore.Status(ctx, o)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return storeError(o.Path, err)
 	}
 	state := "up to date"
 	switch {

@@ -19,6 +19,7 @@ type system struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) (string, bool)
+	environ  []string // the names of all variables
 }
 
 // The exit codes.

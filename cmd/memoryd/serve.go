@@ -11,9 +11,13 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"memoryd"
 )
 
 // configFlags are the flags of commands that read the configuration.
@@ -39,7 +43,7 @@ func (f *configFlags) read() (config, error) {
 			set[key] = *value
 		}
 	}
-	return readConfig(f.config, set, f.sys.env)
+	return readConfig(f.config, set, f.sys.env, f.sys.environ...)
 }
 
 func serveCommand(sys system) *cobra.Command {
@@ -69,6 +73,9 @@ func serve(ctx context.Context, flags *configFlags) error {
 		return err
 	}
 	open, err := a.front.Load().access.Open(ctx)
+	if memoryd.CodeOf(err) == memoryd.Invalid {
+		err = fmt.Errorf("others can reach %s, and the store holds no key; make one first: %s; or listen on 127.0.0.1", ln.Addr(), firstKey(c))
+	}
 	if err != nil {
 		return errors.Join(plainError(err), a.Close())
 	}
@@ -121,7 +128,7 @@ func (a *app) stop(srv *http.Server) error {
 func (a *app) reload(flags *configFlags) {
 	c, err := flags.read()
 	if err == nil {
-		err = a.open(c)
+		err = a.open(c.Agents)
 	}
 	if err != nil {
 		a.log.Error("reload: the old agents and policies stay", "error", err)
@@ -163,7 +170,11 @@ func newLog(c config, w io.Writer) *slog.Logger {
 // banner says where the server is, and gives three lines that work when pasted.
 func banner(w io.Writer, c config, addr net.Addr, open bool) {
 	base := "http://" + reachable(addr)
-	fmt.Fprintf(w, "memoryd %s listens on %s\n", release, base)
+	where := base
+	if base != "http://"+addr.String() {
+		where = addr.String() + ", all addresses of this machine; from here it is " + base
+	}
+	fmt.Fprintf(w, "memoryd %s listens on %s\n", release, where)
 	fmt.Fprintf(w, "data: %s\n", storeOptions(c, nil).Path)
 	curl := "curl -sS -H 'Content-Type: application/json'"
 	switch {
@@ -172,14 +183,33 @@ func banner(w io.Writer, c config, addr net.Addr, open bool) {
 	case open:
 		fmt.Fprintf(w, "auth: no key: everything on this machine is operator of tenant %s\n", c.Auth.DefaultTenant)
 	default:
-		fmt.Fprintf(w, "auth: a key is needed (the first: memoryd key create --kind operator --data %s, with the server off);\n"+
-			"the lines below take it from MEMORYD_KEY\n", c.Data)
+		fmt.Fprintf(w, "auth: a key is needed (the first, with the server off: %s);\nthe lines below take it from MEMORYD_KEY\n", firstKey(c))
 		curl += ` -H "Authorization: Bearer $MEMORYD_KEY"`
 	}
 	fmt.Fprintln(w, "\nTry it:")
 	fmt.Fprintf(w, "%s %s/v1/memories -d '{\"text\":\"Prefers short answers, with the result first.\",\"scope\":\"global\"}'\n", curl, base)
 	fmt.Fprintf(w, "%s %s/v1/search -d '{\"query\":\"how long should answers be?\"}'\n", curl, base)
 	fmt.Fprintf(w, "%s %s/v1/context -d '{\"query\":\"Explain what a mutex is.\"}'\n", curl, base)
+}
+
+// firstKey is the command that makes a key in the store itself.
+func firstKey(c config) string {
+	where := "--config FILE" // the folder alone does not lead to a store that has an address of its own
+	if c.Store.DSN == "" {
+		where = "--data " + shellWord(c.Data)
+	}
+	return "memoryd key create --kind operator " + where
+}
+
+// shellWord is the text as one word for a shell.
+func shellWord(text string) string {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@:,", r)
+	}
+	if !strings.ContainsFunc(text, special) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // reachable is the address as this machine's programs can use it.

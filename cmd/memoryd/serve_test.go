@@ -6,14 +6,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3/driver"
 )
 
 // The three lines that serve prints work when they are pasted, and are three.
@@ -78,7 +82,7 @@ func TestKeysClose(t *testing.T) {
 func TestNoKeyNoNetwork(t *testing.T) {
 	data := t.TempDir()
 	out, err := command(t, nil, "serve", "--listen", "0.0.0.0:0", "--data", data).CombinedOutput()
-	if code := exitCode(err); code != exitError || !strings.Contains(string(out), "memoryd key create") {
+	if code := exitCode(err); code != exitError || !strings.Contains(string(out), "memoryd key create --kind operator --data "+data) {
 		t.Errorf("open to the network without a key: exit %d\n%s", code, out)
 	}
 	out, err = command(t, []string{"MEMORYD_AUTH_MODE=off"}, "serve", "--listen", "0.0.0.0:0", "--data", data).CombinedOutput()
@@ -89,6 +93,9 @@ func TestNoKeyNoNetwork(t *testing.T) {
 	d := start(t, data, nil, "--listen", "0.0.0.0:0")
 	if !strings.HasPrefix(d.url, "http://127.0.0.1:") {
 		t.Errorf("the banner's address is %s", d.url)
+	}
+	if first, _, _ := strings.Cut(d.out.String(), "\n"); !strings.Contains(first, "all addresses of this machine") {
+		t.Errorf("the banner hides who else can come: %s", first)
 	}
 }
 
@@ -197,6 +204,11 @@ func TestReload(t *testing.T) {
 		status, _ := d.ask("POST", "/v1/search", map[string]any{"query": "tea", "agent": "writer", "scope": "group:kitchen"})
 		return status
 	}
+	started := func() any {
+		_, status := d.ask("GET", "/v1/status", nil)
+		return status["started"]
+	}
+	since := started()
 	if got := search(); got != http.StatusForbidden {
 		t.Fatalf("before: %d", got)
 	}
@@ -206,6 +218,9 @@ func TestReload(t *testing.T) {
 	if got := search(); got != http.StatusOK {
 		t.Errorf("after the reload: %d", got)
 	}
+	if got := started(); got != since || got == nil {
+		t.Errorf("the reload made a start of %v into %v", since, got)
+	}
 	write(t, file, agents("[nonsense]"))
 	d.signal(syscall.SIGHUP)
 	d.log.wait(t, "the old agents and policies stay")
@@ -213,6 +228,88 @@ func TestReload(t *testing.T) {
 		t.Errorf("after a bad reload: %d", got)
 	}
 	d.stop()
+}
+
+// Who needs a key is not for a reload to change.
+func TestReloadLeavesTheDoor(t *testing.T) {
+	data, file := t.TempDir(), filepath.Join(t.TempDir(), "memoryd.yaml")
+	write(t, file, "")
+	key := strings.TrimSpace(good(t, "", "", "key", "create", "--kind", "operator", "--data", data))
+	d := start(t, data, nil, "--config", file)
+	write(t, file, "auth: {mode: \"off\", default_tenant: other}\nagents: {named: {writer: {read: []}}}\n")
+	d.signal(syscall.SIGHUP)
+	d.log.wait(t, "they count from the next start on")
+	if status, _ := d.ask("GET", "/v1/status", nil); status != http.StatusUnauthorized {
+		t.Errorf("without a key, after a reload of auth.mode: %d", status)
+	}
+	good(t, d.url, "", "add", "Said to whom it may concern.", "--key", key)
+	if r := (caller{t: t, base: d.url, key: key, tenant: "default"}).do("GET", "/v1/memories", nil); !strings.Contains(string(r.body), "whom it may concern") {
+		t.Errorf("the default tenant changed: %s", r.body)
+	}
+	d.stop()
+}
+
+func TestReloadKeepsDraining(t *testing.T) {
+	c := defaults()
+	c.Data = t.TempDir()
+	(&reader{}).check(&c)
+	a, err := build(t.Context(), c, true, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.Drain()
+	if err := a.open(c.Agents); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	a.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz after drain and reload: %d", w.Code)
+	}
+}
+
+// What keeps the store from opening is said in full, with its place, and alike by all commands.
+func TestStoreThatCannotOpen(t *testing.T) {
+	folder := func(make func(dir string)) string {
+		dir := t.TempDir()
+		make(dir)
+		return dir
+	}
+	running := t.TempDir()
+	start(t, running, nil)
+	for what, test := range map[string]struct{ data, told string }{
+		"no database":  {folder(func(dir string) { write(t, filepath.Join(dir, "memoryd.db"), strings.Repeat("no database ", 100)) }), "file is not a database"},
+		"a folder":     {folder(func(dir string) { _ = os.MkdirAll(filepath.Join(dir, "memoryd.db"), 0o700) }), "is a directory"},
+		"no folder":    {filepath.Join(folder(func(dir string) { write(t, filepath.Join(dir, "file"), "") }), "file"), "not a directory"},
+		"newer schema": {folder(func(dir string) { newerSchema(t, dir) }), "the schema is newer than this program: it has version 99"},
+		"locked":       {running, "in use by another memoryd"},
+	} {
+		for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"key", "list"}, {"key", "create", "--kind", "operator"}, {"migrate", "up"}} {
+			r := cli(t, "", "", append(command, "--data", test.data)...)
+			if r.code != exitUnavailable || !strings.Contains(r.err, test.told) || !strings.Contains(r.err, test.data) {
+				t.Errorf("%s: %v: exit %d, %s", what, command, r.code, r.err)
+			}
+			for _, inside := range []string{"sqlstore", "store-down", "unavailable:", "migrate:"} {
+				if strings.Contains(r.err, inside) {
+					t.Errorf("%s: %v says %q: %s", what, command, inside, r.err)
+				}
+			}
+		}
+	}
+}
+
+func newerSchema(t *testing.T, dir string) {
+	t.Helper()
+	good(t, "", "", "migrate", "up", "--data", dir)
+	db, err := driver.Open("file:" + filepath.Join(dir, "memoryd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The whole program in process: it starts, answers, stops when its context ends, and leaves no goroutine (TestMain).

@@ -64,6 +64,7 @@ func sessionAppend(cl *client) *cobra.Command {
 func (cl *client) appendLines(ctx context.Context, target string, shared fields) error {
 	in := bufio.NewReader(cl.sys.in)
 	var chunk []any
+	sent := false
 	for number := 1; ; number++ {
 		text, err := in.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -80,7 +81,10 @@ func (cl *client) appendLines(ctx context.Context, target string, shared fields)
 			if err := cl.appendMessages(ctx, target, shared, chunk); err != nil {
 				return fmt.Errorf("standard input, before line %d: %w", number+1, err)
 			}
-			chunk = nil
+			chunk, sent = nil, true
+		}
+		if last && !sent {
+			return usagef("standard input holds no message; give a TEXT, or one JSON object a line")
 		}
 		if last {
 			return nil

@@ -154,8 +154,8 @@ func (a *Access) Open(ctx context.Context) (bool, error) {
 	return a.mode == Auto, nil
 }
 
-// hasKeys says whether the store holds a key that is not revoked. An expired one counts: a door must not open by
-// waiting.
+// hasKeys says whether the store holds a key. One that is expired or revoked counts: a door must open neither by
+// waiting nor by throwing the key away.
 func (a *Access) hasKeys(ctx context.Context) (bool, error) {
 	a.mu.Lock()
 	state, gen := a.door, a.doorGen
@@ -172,10 +172,8 @@ func (a *Access) hasKeys(ctx context.Context) (bool, error) {
 	err := a.store.Read(ctx, func(tx memoryd.Tx) error {
 		found = open
 		list, err := tx.Keys.List("")
-		for _, k := range list {
-			if k.Revoked == nil {
-				found = closed
-			}
+		if len(list) > 0 {
+			found = closed
 		}
 		return err
 	})
@@ -208,15 +206,12 @@ type Identity struct {
 // Writer is what logs and provenance call the identity; never the key itself.
 func (id Identity) Writer() string { return id.writer }
 
-// Kind is operator, tenant or agent.
-func (id Identity) Kind() string { return id.kind }
-
 // IsZero says whether the identity is nobody.
 func (id Identity) IsZero() bool { return id.kind == "" }
 
 // Local is the grant of commands that work on the store itself: whoever can open its file may do everything.
 func (a *Access) Local() Grant {
-	g, _ := a.unnarrowed(Identity{kind: kindOperator, tenant: a.tenant, writer: WriterLocal}, a.tenant)
+	g, _ := a.unnarrowed(a.LocalIdentity(), a.tenant)
 	return g
 }
 

@@ -120,7 +120,7 @@ func TestAuthenticate(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, err := w.Authenticate(t.Context(), good)
-	if err != nil || id.Writer() != "key:"+k.ID || id.Kind() != "agent" {
+	if err != nil || id.Writer() != "key:"+k.ID {
 		t.Fatalf("Authenticate = %+v, %v", id, err)
 	}
 	w.now = soon
@@ -192,7 +192,7 @@ func TestModes(t *testing.T) {
 				if (err == nil) != c.open {
 					t.Fatalf("Authenticate(%q) = %+v, %v", credential, id, err)
 				}
-				if c.open && (id.Writer() != "loopback" || id.Kind() != "operator") {
+				if c.open && id.Writer() != "loopback" {
 					t.Errorf("identity %+v", id)
 				}
 			}
@@ -235,8 +235,31 @@ func TestTheFirstKeyClosesTheDoorAtOnce(t *testing.T) {
 	if err := w.Revoke(t.Context(), w.Local(), k.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Authenticate(t.Context(), ""); err != nil {
-		t.Fatalf("without a key: %v", err)
+	if _, err := w.Authenticate(t.Context(), ""); !is(err, memoryd.Unauthenticated, "no-key") {
+		t.Fatalf("the door opened when the key was revoked: %v", err)
+	}
+}
+
+// Nobody can lock all operators out of a running server: whoever has the store itself still can.
+func TestAnOperatorIsLeft(t *testing.T) {
+	w := newWorld(t, access.Options{Loopback: true})
+	open := w.grant(t, "", access.Ask{})
+	_, _, err := w.CreateKey(t.Context(), open, access.NewKey{Kind: "agent", Agent: "writer"})
+	wantError(t, err, memoryd.Conflict, "conflict", "operator")
+	first, k, err := w.CreateKey(t.Context(), open, access.NewKey{Kind: "operator"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := w.grant(t, first, access.Ask{})
+	wantError(t, w.Revoke(t.Context(), g, k.ID), memoryd.Conflict, "conflict", "operator")
+	if _, _, err := w.CreateKey(t.Context(), g, access.NewKey{Kind: "agent", Agent: "writer"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.CreateKey(t.Context(), g, access.NewKey{Kind: "operator"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Revoke(t.Context(), g, k.ID); err != nil {
+		t.Errorf("with another operator: %v", err)
 	}
 }
 

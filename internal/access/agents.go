@@ -42,6 +42,13 @@ type agent struct {
 
 const defaultRounds = 10
 
+// The most that an agent's settings may ask for: what a request may ask for itself.
+const (
+	MaxRounds       = 1000
+	MaxWindowTokens = 1_000_000
+	MaxMemoryTokens = 100_000
+)
+
 // resolve checks c and fills in what it leaves open. path is where c stands in the configuration.
 func resolve(path string, base, c AgentConfig) (agent, error) {
 	a := agent{settings: Settings{ContextRounds: defaultRounds, MinTrust: memoryd.Low}, maxTrust: memoryd.Medium}
@@ -77,9 +84,9 @@ func (a *agent) overlay(path string, c AgentConfig) error {
 		into  *int
 		limit int
 	}{
-		{"context_rounds", c.ContextRounds, &a.settings.ContextRounds, 1000},
-		{"window_tokens", c.WindowTokens, &a.settings.WindowTokens, 1 << 30},
-		{"memory_tokens", c.MemoryTokens, &a.settings.MemoryTokens, 1 << 30},
+		{"context_rounds", c.ContextRounds, &a.settings.ContextRounds, MaxRounds},
+		{"window_tokens", c.WindowTokens, &a.settings.WindowTokens, MaxWindowTokens},
+		{"memory_tokens", c.MemoryTokens, &a.settings.MemoryTokens, MaxMemoryTokens},
 	} {
 		if n.value == nil {
 			continue

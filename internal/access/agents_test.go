@@ -71,23 +71,26 @@ func TestBadConfigNamesItsPath(t *testing.T) {
 		return access.Options{Named: map[string]access.AgentConfig{"writer": c}}
 	}
 	for path, o := range map[string]access.Options{
-		"agents.named.writer.read[0]:":          named(access.AgentConfig{Read: []string{"*"}}),
-		"agents.named.writer.read[1]:":          named(access.AgentConfig{Read: []string{"global", "all"}}),
-		"agents.named.writer.write[0]:":         named(access.AgentConfig{Write: []string{"group:"}}),
-		"agents.named.writer.write[2]:":         named(access.AgentConfig{Write: []string{"dm", "none", "group:a*"}}),
-		"agents.named.writer.allowed_types[1]:": named(access.AgentConfig{AllowedTypes: []memoryd.Type{"fact", "opinion"}}),
-		"agents.named.writer.max_trust:":        named(access.AgentConfig{MaxTrust: "top"}),
-		"agents.named.writer.min_trust:":        named(access.AgentConfig{MinTrust: "none"}),
-		"agents.named.writer.context_rounds:":   named(access.AgentConfig{ContextRounds: ptr(-1)}),
-		"agents.named.writer.window_tokens:":    named(access.AgentConfig{WindowTokens: ptr(-1)}),
-		"agents.named.writer.memory_tokens:":    named(access.AgentConfig{MemoryTokens: ptr(-1)}),
-		"agents.named.writer.filter_sensitive:": named(access.AgentConfig{FilterSensitive: "maybe"}),
-		"agents.policy.read[0]:":                {Policy: access.AgentConfig{Read: []string{"cross:a"}}},
-		"agents.policy.operator:":               {Policy: access.AgentConfig{Operator: ptr(true)}},
-		"agents.default.max_trust:":             {Default: access.AgentConfig{MaxTrust: "x"}},
-		"agents.default:":                       {Default: access.AgentConfig{Write: []string{"global"}}},
-		"agents.named.bad\x00name:":             {Named: map[string]access.AgentConfig{"bad\x00name": {}}},
-		"auth.default_tenant:":                  {DefaultTenant: ".."},
+		"agents.named.writer.read[0]:":            named(access.AgentConfig{Read: []string{"*"}}),
+		"agents.named.writer.read[1]:":            named(access.AgentConfig{Read: []string{"global", "all"}}),
+		"agents.named.writer.write[0]:":           named(access.AgentConfig{Write: []string{"group:"}}),
+		"agents.named.writer.write[2]:":           named(access.AgentConfig{Write: []string{"dm", "none", "group:a*"}}),
+		"agents.named.writer.allowed_types[1]:":   named(access.AgentConfig{AllowedTypes: []memoryd.Type{"fact", "opinion"}}),
+		"agents.named.writer.max_trust:":          named(access.AgentConfig{MaxTrust: "top"}),
+		"agents.named.writer.min_trust:":          named(access.AgentConfig{MinTrust: "none"}),
+		"agents.named.writer.context_rounds:":     named(access.AgentConfig{ContextRounds: ptr(-1)}),
+		"agents.named.writer.window_tokens:":      named(access.AgentConfig{WindowTokens: ptr(-1)}),
+		"agents.named.writer.memory_tokens:":      named(access.AgentConfig{MemoryTokens: ptr(-1)}),
+		"writer.context_rounds: want 0 to 1000":   named(access.AgentConfig{ContextRounds: ptr(1001)}),
+		"writer.window_tokens: want 0 to 1000000": named(access.AgentConfig{WindowTokens: ptr(1_000_001)}),
+		"writer.memory_tokens: want 0 to 100000":  named(access.AgentConfig{MemoryTokens: ptr(100_001)}),
+		"agents.named.writer.filter_sensitive:":   named(access.AgentConfig{FilterSensitive: "maybe"}),
+		"agents.policy.read[0]:":                  {Policy: access.AgentConfig{Read: []string{"cross:a"}}},
+		"agents.policy.operator:":                 {Policy: access.AgentConfig{Operator: ptr(true)}},
+		"agents.default.max_trust:":               {Default: access.AgentConfig{MaxTrust: "x"}},
+		"agents.default:":                         {Default: access.AgentConfig{Write: []string{"global"}}},
+		"agents.named.bad\x00name:":               {Named: map[string]access.AgentConfig{"bad\x00name": {}}},
+		"auth.default_tenant:":                    {DefaultTenant: ".."},
 	} {
 		_, err := access.New(o)
 		if memoryd.CodeOf(err) != memoryd.Invalid || !strings.Contains(err.Error(), path) {
@@ -99,8 +102,8 @@ func TestBadConfigNamesItsPath(t *testing.T) {
 func TestUnknownAgents(t *testing.T) {
 	w := newWorld(t, access.Options{Loopback: true, Default: access.AgentConfig{ContextRounds: ptr(4)}})
 	open := w.grant(t, "", access.Ask{Agent: "stranger"})
-	if !slices.Equal(open.Notes(), []string{"agent_unknown"}) || open.KnownAgent() || !open.Operator() {
-		t.Errorf("notes %v, known %v, operator %v", open.Notes(), open.KnownAgent(), open.Operator())
+	if !slices.Equal(open.Notes(), []string{"agent_unknown"}) || !open.Operator() {
+		t.Errorf("notes %v, operator %v", open.Notes(), open.Operator())
 	}
 	if !open.Writes().Has(memoryd.Global) || open.MaxTrust() != memoryd.High || !open.AllowsType(memoryd.Fact) {
 		t.Error("an unknown name took rights from the key")
@@ -108,7 +111,7 @@ func TestUnknownAgents(t *testing.T) {
 	if s := open.Settings(); s.LongTerm || s.ContextRounds != 4 {
 		t.Errorf("settings %+v", s)
 	}
-	if g := w.grant(t, "", access.Ask{}); len(g.Notes()) > 0 || !g.Settings().LongTerm || g.KnownAgent() {
+	if g := w.grant(t, "", access.Ask{}); len(g.Notes()) > 0 || !g.Settings().LongTerm {
 		t.Errorf("without an agent: %v, %+v", g.Notes(), g.Settings())
 	}
 
@@ -117,7 +120,7 @@ func TestUnknownAgents(t *testing.T) {
 	if !g.Reads().Has(memoryd.Global) || g.Reads().Has(memoryd.DM) || g.Reads().Has("group:a") {
 		t.Errorf("the policy reads %+v", g.Reads())
 	}
-	if !g.Writes().Empty() || g.AllowsType(memoryd.TaskLog) || g.MaxTrust() != memoryd.Medium || g.Operator() || g.KnownAgent() {
+	if !g.Writes().Empty() || g.AllowsType(memoryd.TaskLog) || g.MaxTrust() != memoryd.Medium || g.Operator() {
 		t.Errorf("the policy grants %+v", g)
 	}
 	if !g.SessionReads().Has("agent:stranger") || !g.SessionWrites().Has("agent:stranger") || g.SessionWrites().Has(memoryd.DM) {
@@ -134,7 +137,7 @@ func TestKnownAgentNarrowsAKey(t *testing.T) {
 			"u": {},
 		}})
 	g := w.grant(t, "", access.Ask{Agent: "w"})
-	if !g.KnownAgent() || g.Writes().Has(memoryd.Global) || g.Operator() || g.MaxTrust() != memoryd.High || len(g.Notes()) > 0 {
+	if g.Writes().Has(memoryd.Global) || g.Operator() || g.MaxTrust() != memoryd.High || len(g.Notes()) > 0 {
 		t.Errorf("%+v", g)
 	}
 	if !g.AllowsType("procedure") || g.AllowsType("fact") {
@@ -170,7 +173,7 @@ func TestStoredAgents(t *testing.T) {
 	put("broken", []byte(`{"read":["*"]}`))
 
 	g := w.grant(t, "", access.Ask{Agent: "stored"})
-	if !g.KnownAgent() || !g.Reads().Has("global") || g.Writes().Has("global") || g.AllowsType("fact") || g.Settings().WindowTokens != 900 {
+	if !g.Reads().Has("global") || g.Writes().Has("global") || g.AllowsType("fact") || g.Settings().WindowTokens != 900 {
 		t.Errorf("%+v", g)
 	}
 	if g.Operator() {
@@ -185,7 +188,7 @@ func TestStoredAgents(t *testing.T) {
 	}
 	w.key(t, access.NewKey{Kind: "tenant", Tenant: "other"})
 	secret, _ := w.key(t, access.NewKey{Kind: "operator"})
-	if g := w.grant(t, secret, access.Ask{Tenant: "other", Agent: "stored"}); g.KnownAgent() {
+	if g := w.grant(t, secret, access.Ask{Tenant: "other", Agent: "stored"}); !slices.Equal(g.Notes(), []string{"agent_unknown"}) {
 		t.Error("another tenant's agent is known")
 	}
 }

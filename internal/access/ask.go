@@ -26,7 +26,7 @@ func (a *Access) Grant(ctx context.Context, id Identity, ask Ask) (Grant, error)
 	if err != nil {
 		return Grant{}, err
 	}
-	g.user, g.agent = first(id.user, ask.User), first(id.agent, ask.Agent)
+	g.user, g.agent, g.bound = first(id.user, ask.User), first(id.agent, ask.Agent), id.user
 	ag, known, err := a.lookUp(ctx, g.tenant, g.agent, ask.Tenant != "" && g.tenant != a.tenant)
 	if err != nil {
 		return Grant{}, err
@@ -35,7 +35,6 @@ func (a *Access) Grant(ctx context.Context, id Identity, ask Ask) (Grant, error)
 	case g.agent == "":
 		return g, nil
 	case known:
-		g.known = true
 	case id.kind == kindAgent:
 		ag = a.policy
 	default:

@@ -29,6 +29,7 @@ type Settings struct {
 type Grant struct {
 	tenant   string
 	user     string // bound or named, "" for neither
+	bound    string // the user that the credential is bound to, "" for any
 	agent    string // bound or named
 	writer   string
 	operator bool
@@ -37,7 +38,6 @@ type Grant struct {
 	types    []memoryd.Type // nil: all
 	limited  bool           // types counts, even when it is empty
 	maxTrust memoryd.Trust
-	known    bool // the agent has settings of its own
 	settings Settings
 	notes    []string
 }
@@ -61,6 +61,10 @@ func (g Grant) Reach() memoryd.Owner { return memoryd.Owner{Tenant: g.tenant, Us
 
 // User is the user named or bound, "" for neither.
 func (g Grant) User() string { return g.user }
+
+// MayQuote says whether words may be stored as that user's: a credential that is bound to one user speaks for nobody
+// else.
+func (g Grant) MayQuote(user string) bool { return g.bound == "" || g.bound == user }
 
 // Agent is the agent named or bound, "" for neither.
 func (g Grant) Agent() string { return g.agent }
@@ -97,9 +101,6 @@ func (g Grant) AllowsType(t memoryd.Type) bool {
 
 // MaxTrust is the cap on what this writer may claim.
 func (g Grant) MaxTrust() memoryd.Trust { return g.maxTrust }
-
-// KnownAgent says whether the agent named or bound has settings of its own.
-func (g Grant) KnownAgent() bool { return g.known }
 
 // Settings is the agent's, or the defaults where none is named or it is unknown.
 func (g Grant) Settings() Settings { return g.settings }

@@ -55,6 +55,9 @@ func (a *Access) CreateKey(ctx context.Context, g Grant, n NewKey) (secret strin
 	hash := sha256.Sum256([]byte(secret))
 	k = memoryd.Key{ID: id, Hash: hash[:], Kind: n.Kind, Tenant: n.Tenant, Agent: n.Agent, User: n.User, Name: n.Name, Created: now, Expires: n.Expires}
 	err = a.store.Write(ctx, func(tx memoryd.Tx) error {
+		if err := leavesOperator(tx, g, k, now); err != nil {
+			return err
+		}
 		if k.Tenant != "" {
 			if err := tx.Tenants.Ensure(memoryd.Tenant{ID: k.Tenant, Created: now}); err != nil {
 				return err
@@ -136,12 +139,35 @@ func (a *Access) Revoke(ctx context.Context, g Grant, id string) error {
 		return err
 	}
 	now := a.now()
-	err := a.store.Write(ctx, func(tx memoryd.Tx) error { return tx.Keys.Revoke("", id, now) })
+	err := a.store.Write(ctx, func(tx memoryd.Tx) error {
+		if err := tx.Keys.Revoke("", id, now); err != nil {
+			return err
+		}
+		return leavesOperator(tx, g, memoryd.Key{}, now)
+	})
 	a.keysChanged()
 	if err != nil {
 		return fmt.Errorf("access: revoke: %w", err)
 	}
 	return nil
+}
+
+// leavesOperator refuses what would leave a running server without anybody who can make a key: the first key closes
+// the door, so it must be an operator's, and the last operator's key stays. Whoever has the store itself is not bound.
+func leavesOperator(tx memoryd.Tx, g Grant, adding memoryd.Key, now time.Time) error {
+	if g.writer == WriterLocal || adding.Kind == kindOperator {
+		return nil
+	}
+	list, err := tx.Keys.List("")
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		if k.Kind == kindOperator && k.Revoked == nil && (k.Expires == nil || k.Expires.After(now)) {
+			return nil
+		}
+	}
+	return memoryd.Errorf(memoryd.Conflict, "conflict", "no valid operator key would be left, and nobody could make another: make one first, or use memoryd key --data with the server off")
 }
 
 func errNotOperator() error {

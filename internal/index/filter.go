@@ -7,7 +7,7 @@ import (
 )
 
 // Query says what may be found. The zero values of all but Scopes narrow nothing, except that memories must be active
-// and unexpired when no Statuses are given.
+// when no Statuses are given. An active memory that has expired is never found.
 type Query struct {
 	Words  Words
 	Scopes memoryd.Scopes
@@ -20,7 +20,13 @@ type Query struct {
 	NotSensitive bool
 	NotSession   string
 	Now          time.Time
+
+	// Done, when it is set, says that nobody waits for the answer any more: the search then ends with what it has. It
+	// is asked often and must be cheap.
+	Done func() bool
 }
+
+func (q *Query) done() bool { return q.Done != nil && q.Done() }
 
 // filter is a query's conditions made ready for the rows of one partition.
 type filter struct {
@@ -31,7 +37,7 @@ type filter struct {
 	trust     uint8
 	labels    map[string]string
 	sensitive bool
-	alive     int64 // what expires at or before is left out; 0: nothing is
+	now       int64 // what is active and expires at or before is left out
 	session   *session
 	nothing   bool
 }
@@ -40,21 +46,22 @@ func (p *Partition) filter(q *Query) filter {
 	f := filter{
 		scopes: make([]bool, len(p.scopes.list)), trust: uint8(q.MinTrust.Rank()), labels: q.Labels,
 		types: bits(memoryd.Types, q.Types), forms: bits(memoryd.Forms, q.Forms), statuses: bits(memoryd.Statuses, q.Statuses),
-		sensitive: !q.NotSensitive, nothing: true,
+		sensitive: !q.NotSensitive, now: q.Now.UnixMicro(), nothing: true,
 	}
 	for i, scope := range p.scopes.list {
 		f.scopes[i] = q.Scopes.Has(scope)
 		f.nothing = f.nothing && !f.scopes[i]
 	}
 	if len(q.Statuses) == 0 {
-		f.statuses = 1 << place(memoryd.Statuses, memoryd.Active)
-		f.alive = q.Now.UnixMicro()
+		f.statuses = 1 << active()
 	}
 	if q.NotSession != "" {
 		f.session = p.turns.sessions[q.NotSession]
 	}
 	return f
 }
+
+func active() uint8 { return place(memoryd.Statuses, memoryd.Active) }
 
 // bits has a bit set for each place that is wanted, all of them when none is given.
 func bits[T comparable](list, want []T) uint32 {
@@ -74,7 +81,7 @@ func (f *filter) memory(m *memory) bool {
 	switch {
 	case !f.scopes[m.scope], m.trust < f.trust, m.sensitive && !f.sensitive,
 		f.types>>m.typ&1 == 0, f.forms>>m.form&1 == 0, f.statuses>>m.status&1 == 0,
-		f.alive != 0 && m.expires != 0 && m.expires <= f.alive:
+		m.expires != 0 && m.expires <= f.now && m.status == active():
 		return false
 	}
 	for k, v := range f.labels {

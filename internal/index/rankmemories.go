@@ -67,13 +67,13 @@ func eachMemory(parts []*Partition, q *Query, all bool, f func(*Partition, *memo
 	defer scratches.Put(s)
 	for i, p := range parts {
 		pass := p.filter(q)
-		if pass.nothing {
+		if pass.nothing || q.done() {
 			continue
 		}
 		if open != nil {
 			open(p)
 		}
-		s.match(vs[i], i, &l, q.Words.stop)
+		s.match(vs[i], i, &l, q)
 		if all {
 			for slot := range p.memories.rows {
 				if m := &p.memories.rows[slot]; m.id != "" && pass.memory(m) {

@@ -25,15 +25,15 @@ func turnsBy(w weights, parts []*Partition, q *Query, cut TurnCut) []Hit {
 	defer scratches.Put(s)
 	r := ranking{
 		weights: w, scratch: s, parts: parts, q: q, words: look(vs, q.Words), speaker: named(parts, q.Words),
-		min: cut.MinScore, best: top{limit: cut.Limit}, floor: w.least(cut.MinScore), dfs: map[string]int{},
+		min: cut.MinScore, best: top{limit: cut.Limit}, floor: w.least(cut.MinScore), dfs: make([][]uint32, len(parts)),
 	}
 	r.scoreSessions()
 	for i, p := range parts {
 		pass := p.filter(q)
-		if pass.nothing {
+		if pass.nothing || q.done() {
 			continue
 		}
-		s.match(vs[i], i, &r.words, q.Words.stop)
+		s.match(vs[i], i, &r.words, q)
 		if q.Words.stop {
 			r.alone(i, &pass)
 		} else {
@@ -56,9 +56,9 @@ type ranking struct {
 
 	min   float64
 	best  top
-	floor float64        // a sum that a turn must reach to get in
-	rare  [512]float64   // idf by df, 0 where it was not wanted yet
-	dfs   map[string]int // what info looked up in several parts
+	floor float64      // a sum that a turn must reach to get in
+	rare  [512]float64 // idf by df, 0 where it was not wanted yet
+	dfs   [][]uint32   // part → term → df in all parts, 0 where it was not wanted yet
 }
 
 // scoreSessions leaves in scratch.bySession what match would give for the sessions as records of an index of their own.
@@ -78,6 +78,9 @@ func (r *ranking) scoreSessions() {
 	}
 	average, mass := max(1, float64(total)/float64(max(1, n))), 0.
 	for _, ids := range r.words.ids {
+		if r.q.done() {
+			return
+		}
 		r.countSessions(ids)
 		weight := sessionIDF(n, len(r.seen))
 		mass += weight
@@ -119,10 +122,13 @@ func (r *ranking) together(part int, pass *filter) {
 		if in == nil || r.bySession[r.first[part]+number] == 0 || in == pass.session {
 			continue
 		}
+		if r.q.done() {
+			return
+		}
 		whole := r.session * r.bySession[r.first[part]+number]
 		for i, slot := range in.slots {
 			if row := &t.rows[slot]; pass.turn(row) {
-				r.take(r.parts[part], slot, r.sum(row, r.window(in.slots, i)+whole, by))
+				r.take(part, slot, r.sum(row, r.window(in.slots, i)+whole, by))
 			}
 		}
 	}
@@ -133,7 +139,7 @@ func (r *ranking) alone(part int, pass *filter) {
 	t := &r.parts[part].turns
 	for _, slot := range r.touched {
 		if row := &t.rows[slot]; r.score[slot] > 0 && row.in != pass.session && pass.turn(row) {
-			r.take(r.parts[part], slot, r.sum(row, r.score[slot], nil))
+			r.take(part, slot, r.sum(row, r.score[slot], nil))
 		}
 	}
 }
@@ -163,13 +169,14 @@ func (r *ranking) sum(row *turn, match float64, by *speaker) float64 {
 }
 
 // take adds info to the sum of a turn that can get in with it, and lets it in. Info takes the longest to find out.
-func (r *ranking) take(p *Partition, slot uint32, sum float64) {
+func (r *ranking) take(part int, slot uint32, sum float64) {
 	if sum+r.info < r.floor {
 		return
 	}
+	p := r.parts[part]
 	row := &p.turns.rows[slot]
 	h := Hit{
-		Score:   r.shown(sum + r.info*r.infoOf(p, slot)),
+		Score:   r.shown(sum + r.info*r.infoOf(part, slot)),
 		Session: row.in.id, Seq: row.seq, Scope: p.scopes.list[row.scope], time: row.time,
 	}
 	if h.Score < r.min {
@@ -182,21 +189,12 @@ func (r *ranking) take(p *Partition, slot uint32, sum float64) {
 }
 
 // infoOf is how much the turn says, as a sum of idf, at most 1.
-func (r *ranking) infoOf(p *Partition, slot uint32) float64 {
+func (r *ranking) infoOf(part int, slot uint32) float64 {
+	v := &r.parts[part].turns.vocabulary
 	sum := 0.
-	for _, id := range p.turns.words[slot] {
-		t := &p.turns.terms[id]
-		switch {
-		case t.stop:
-		case len(r.parts) == 1:
-			sum += r.idf(len(t.posts))
-		default:
-			df, ok := r.dfs[t.word]
-			if !ok {
-				df = r.frequency(t.word)
-				r.dfs[t.word] = df
-			}
-			sum += r.idf(df)
+	for _, id := range v.words[slot] {
+		if t := &v.terms[id]; !t.stop {
+			sum += r.idf(r.frequency(part, id))
 		}
 		if sum >= enough {
 			return 1
@@ -216,14 +214,24 @@ func (r *ranking) idf(df int) float64 {
 	return r.rare[df]
 }
 
-func (r *ranking) frequency(word string) int {
-	df := 0
-	for _, p := range r.parts {
-		if id, ok := p.turns.ids[word]; ok {
-			df += len(p.turns.terms[id].posts)
+// frequency is how many turns of all parts hold a term of one. Words are looked up in the other parts once a search.
+func (r *ranking) frequency(part int, id uint32) int {
+	t := &r.parts[part].turns.terms[id]
+	if len(r.parts) == 1 {
+		return len(t.posts)
+	}
+	if r.dfs[part] == nil {
+		r.dfs[part] = make([]uint32, len(r.parts[part].turns.terms))
+	}
+	df := &r.dfs[part][id]
+	if *df == 0 {
+		for _, p := range r.parts {
+			if id, ok := p.turns.ids[t.word]; ok {
+				*df += uint32(len(p.turns.terms[id].posts))
+			}
 		}
 	}
-	return df
+	return int(*df)
 }
 
 // sessionIDF has no prior as idf has: a store's sessions are few by nature.

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -16,8 +18,19 @@ type lookup struct {
 
 const none = math.MaxUint32
 
+// maxWords is how many of a query's words are looked for where the records hold more of them: the rarest. Those say
+// the most, and reading the others' long lists of records is what a query of a thousand words would take its time for.
+const maxWords = 256
+
 func look(vs []*vocabulary, w Words) lookup {
-	l := lookup{ids: make([][]uint32, len(w.list)), idf: make([]float64, len(w.list))}
+	l := lookup{}
+	type known struct {
+		word int
+		df   int
+	}
+	var held []known
+	dfs := make([]int, len(w.list))
+	ids := make([][]uint32, len(w.list))
 	total := int64(0)
 	for _, v := range vs {
 		l.n += v.live
@@ -26,7 +39,7 @@ func look(vs []*vocabulary, w Words) lookup {
 	l.average = max(1, float64(total)/float64(max(1, l.n)))
 	flat := make([]uint32, len(w.list)*len(vs))
 	for i, word := range w.list {
-		l.ids[i] = flat[i*len(vs) : (i+1)*len(vs)]
+		ids[i] = flat[i*len(vs) : (i+1)*len(vs)]
 		df := 0
 		for part, v := range vs {
 			id, ok := v.ids[word]
@@ -35,10 +48,25 @@ func look(vs []*vocabulary, w Words) lookup {
 			} else {
 				df += len(v.terms[id].posts)
 			}
-			l.ids[i][part] = id
+			ids[i][part] = id
 		}
-		l.idf[i] = idf(l.n, df)
-		l.mass += l.idf[i]
+		dfs[i] = df
+		if df > 0 {
+			held = append(held, known{i, df})
+		}
+	}
+	if len(held) > maxWords {
+		slices.SortStableFunc(held, func(a, b known) int { return cmp.Compare(a.df, b.df) })
+		for _, k := range held[maxWords:] {
+			ids[k.word] = nil
+		}
+	}
+	for i := range ids {
+		if ids[i] != nil {
+			l.ids = append(l.ids, ids[i])
+			l.idf = append(l.idf, idf(l.n, dfs[i]))
+			l.mass += l.idf[len(l.idf)-1]
+		}
 	}
 	return l
 }
@@ -71,7 +99,7 @@ func grow[T any](list []T, n int) []T {
 // match adds up BM25 of the query's words for the records of one part, as a share of 1.5 × the mass: an absolute
 // number, so that a weak match stays weak where there is no better one. A record must hold all of a query of stop
 // words: nearly every record holds one of them.
-func (s *scratch) match(v *vocabulary, part int, l *lookup, all bool) {
+func (s *scratch) match(v *vocabulary, part int, l *lookup, q *Query) {
 	s.score = grow(s.score, len(v.words))
 	s.matched = grow(s.matched, len(v.words))
 	scale := 1 / (1.5 * l.mass)
@@ -79,6 +107,9 @@ func (s *scratch) match(v *vocabulary, part int, l *lookup, all bool) {
 		id := l.ids[i][part]
 		if id == none {
 			continue
+		}
+		if q.done() {
+			return
 		}
 		weight := l.idf[i] * scale
 		for _, p := range v.terms[id].posts {
@@ -89,7 +120,7 @@ func (s *scratch) match(v *vocabulary, part int, l *lookup, all bool) {
 			s.score[p.slot] += weight * saturate(p.times, v.sizes[p.slot], l.average)
 		}
 	}
-	if !all {
+	if !q.Words.stop {
 		return
 	}
 	for _, slot := range s.touched {

@@ -11,10 +11,12 @@ import (
 
 // line is one memory or turn as it stands in a rendered block.
 type line struct {
-	hit    memoryd.Hit
-	text   string // ends in a newline
-	tokens int
-	day    string // of a turn: the header that it stands under
+	hit        memoryd.Hit
+	text       string // ends in a newline
+	tokens     int
+	day        string // of a turn: the header that it stands under
+	preference bool   // found for being one, whatever is asked
+	reserved   bool   // its place in the profile is kept
 }
 
 // block is what a rendered block holds, each list best first.
@@ -72,7 +74,9 @@ func (p packer) part(lines []line, text string) Part {
 func (p packer) fill(found memoryd.Found, left, share int) block {
 	var b block
 	used := 0
-	b.profile, used = p.memories(p.profile(found), profileTitle, min(share, left))
+	profile := p.profile(found)
+	p.reserve(profile, min(share, left)-p.count(profileTitle))
+	b.profile, used = p.memories(profile, profileTitle, min(share, left))
 	left -= used
 	in := func(of func(memoryd.Scope) string) []line {
 		return p.lines(found.Hits, func(m *memoryd.Memory) bool { return of(m.Scope) != "" }, p.r.o.ItemsPerScope)
@@ -85,16 +89,38 @@ func (p packer) fill(found memoryd.Found, left, share int) block {
 	return b
 }
 
-// profile is the preferences and then the other memories of global and dm; low trust is in neither.
+// profile is the preferences and the other memories of global and dm, best first, which puts last what was not found
+// but stands there always; low trust is in neither.
 func (p packer) profile(found memoryd.Found) []line {
 	trusted := func(m *memoryd.Memory) bool { return profiled(m.Scope) && m.Trust.Rank() > memoryd.Low.Rank() }
 	standing := p.lines(found.Preferences, trusted, p.r.o.Preferences)
 	standing = standing[:min(len(standing), p.r.o.Preferences)]
 	ids := map[string]bool{}
-	for _, l := range standing {
-		ids[l.hit.Memory.ID] = true
+	for i := range standing {
+		standing[i].preference = true
+		ids[standing[i].hit.Memory.ID] = true
 	}
-	return append(standing, p.lines(found.Hits, func(m *memoryd.Memory) bool { return trusted(m) && !ids[m.ID] }, p.r.o.ItemsPerScope)...)
+	all := append(standing, p.lines(found.Hits, func(m *memoryd.Memory) bool { return trusted(m) && !ids[m.ID] }, p.r.o.ItemsPerScope)...)
+	slices.SortStableFunc(all, byScore)
+	return all
+}
+
+func byScore(a, b line) int { return cmp.Compare(b.hit.Score, a.hit.Score) }
+
+// reserve marks the preferences that keep their place whatever else was found: those that together take at most a
+// quarter of the budget, and leave room for the best hit. Hits would otherwise fill the profile of somebody
+// who has many memories, and long preferences that of somebody with a small budget.
+func (p packer) reserve(lines []line, budget int) {
+	room := budget / 4
+	if best := slices.IndexFunc(lines, func(l line) bool { return l.hit.Score > 0 && l.tokens <= budget }); best >= 0 {
+		room = min(room, budget-lines[best].tokens)
+	}
+	for i := range lines {
+		if l := &lines[i]; l.preference && l.tokens <= room {
+			l.reserved = true
+			room -= l.tokens
+		}
+	}
 }
 
 // lines renders the memories that are wanted, at most so many of each scope.
@@ -117,11 +143,20 @@ func (p packer) lines(hits []memoryd.Hit, want func(*memoryd.Memory) bool, perSc
 	return out
 }
 
-// memories keeps the lines that fit, each whole or not at all; one that does not fit hides none behind it.
+// memories keeps the lines that fit beside the reserved ones, each whole or not at all; one that does not fit hides
+// none behind it.
 func (p packer) memories(lines []line, title string, budget int) (kept []line, used int) {
-	cost := p.count(title)
+	cost, reserved := p.count(title), 0
 	for _, l := range lines {
-		if cost+l.tokens <= budget {
+		if l.reserved {
+			reserved += l.tokens
+		}
+	}
+	for _, l := range lines {
+		if l.reserved {
+			reserved -= l.tokens
+		}
+		if cost+reserved+l.tokens <= budget {
 			cost += l.tokens
 			kept = append(kept, l)
 		}
@@ -176,7 +211,7 @@ func (p packer) turnLines(hits []memoryd.Hit) []line {
 	if best < minTurn {
 		return nil
 	}
-	slices.SortStableFunc(out, func(a, b line) int { return cmp.Compare(b.hit.Score, a.hit.Score) })
+	slices.SortStableFunc(out, byScore)
 	return out
 }
 

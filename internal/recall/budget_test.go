@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -156,6 +157,71 @@ func TestShares(t *testing.T) {
 	}
 }
 
+func scored(h memoryd.Hit, score float64) memoryd.Hit {
+	h.Score = score
+	return h
+}
+
+func TestProfileStandsBestFirst(t *testing.T) {
+	out := packed(t, Options{}, memoryd.Found{
+		Preferences: []memoryd.Hit{
+			scored(fact("tea", memoryd.DM, memoryd.High, "drinks tea"), 0.7), scored(fact("faint", memoryd.Global, memoryd.High, "short answers"), 0.1),
+			scored(fact("tables", memoryd.Global, memoryd.High, "likes tables"), 0), scored(fact("metric", memoryd.DM, memoryd.High, "metric units"), 0),
+		},
+		Hits: []memoryd.Hit{
+			scored(fact("best", memoryd.Global, memoryd.High, "the tea is in the red tin"), 0.9), scored(fact("tea", memoryd.DM, memoryd.High, "drinks tea"), 0.7),
+			scored(fact("last", memoryd.DM, memoryd.High, "the tea shop closes at six"), 0.4),
+		},
+	}, 1000)
+	if got := idsOf(out.UserProfile); !slices.Equal(got, []string{"best", "tea", "last", "faint", "tables", "metric"}) {
+		t.Errorf("profile holds %q", got)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(out.UserProfile.Text), "\n") {
+		if !strings.Contains(line, out.UserProfile.Items[i].Memory.Text) {
+			t.Errorf("line %d is %q", i, line)
+		}
+	}
+}
+
+func TestLongPreferencesPushNoHitOut(t *testing.T) {
+	found := memoryd.Found{Hits: []memoryd.Hit{
+		scored(fact("a", memoryd.Global, memoryd.High, "the spare key hangs behind the kitchen clock"), 0.9),
+		scored(fact("b", memoryd.DM, memoryd.High, "the shed key is the one with the blue ring"), 0.8),
+	}}
+	for i := range 5 {
+		found.Preferences = append(found.Preferences, scored(fact(fmt.Sprint("p", i), memoryd.Global, memoryd.High, strings.Repeat("wants it long ", 9)), 0))
+	}
+	found.Preferences = append(found.Preferences, scored(fact("short", memoryd.Global, memoryd.High, "wants tables"), 0))
+	out := packed(t, Options{}, found, 200)
+	if got := idsOf(out.UserProfile); !slices.Equal(got[:2], []string{"a", "b"}) || !slices.Contains(got, "short") {
+		t.Errorf("a profile of 120 tokens holds %q", got)
+	}
+	// Even where one preference takes all that the best hit leaves.
+	found.Hits[0].Memory.Text = strings.Repeat("word ", 95)
+	found.Preferences[0].Memory.Text = strings.Repeat("wish ", 15)
+	if got := idsOf(packed(t, Options{}, found, 200).UserProfile); len(got) == 0 || got[0] != "a" {
+		t.Errorf("the best hit is not first: %q", got)
+	}
+}
+
+// TestPreferenceStandsWhateverElseIsFound gives somebody more hits than the profile can hold.
+func TestPreferenceStandsWhateverElseIsFound(t *testing.T) {
+	var found memoryd.Found
+	for i := range 20 {
+		s := []memoryd.Scope{memoryd.Global, memoryd.DM}[i%2]
+		found.Hits = append(found.Hits, scored(fact(fmt.Sprint("h", i), s, memoryd.High, "the harbour"), 0.9))
+	}
+	style := scored(fact("style", memoryd.Global, memoryd.High, "weekly reports as tables, with the sum in the last line"), 0)
+	found.Preferences = []memoryd.Hit{style}
+	got := idsOf(packed(t, Options{}, found, 200).UserProfile)
+	if len(got) < 9 || len(got) > 18 || got[0] != "h0" || got[len(got)-1] != "style" {
+		t.Errorf("profile holds %q", got)
+	}
+	if got := idsOf(packed(t, Options{}, memoryd.Found{Preferences: []memoryd.Hit{style}}, 200).UserProfile); !slices.Equal(got, []string{"style"}) {
+		t.Errorf("beside nothing: %q", got)
+	}
+}
+
 // TestWholeIsCountedAgain uses a count under which pieces cost less than the whole.
 func TestWholeIsCountedAgain(t *testing.T) {
 	count := func(s string) int { return len(s) * len(s) / 4000 }
@@ -206,11 +272,17 @@ func TestBudgetProperties(t *testing.T) {
 		var found memoryd.Found
 		for i := range rapid.IntRange(0, 25).Draw(t, "memories") {
 			h := fact(fmt.Sprint(i), scopes.Draw(t, "scope"), trusts.Draw(t, "trust"), texts.Draw(t, "text"))
-			found.Hits = append(found.Hits, h)
+			h.Score = rapid.SampledFrom([]float64{0, 0.1, 0.4, 0.9}).Draw(t, "score")
 			if profiled(h.Memory.Scope) && rapid.Bool().Draw(t, "preference") {
 				found.Preferences = append(found.Preferences, h)
 			}
+			if h.Score > 0.3 {
+				found.Hits = append(found.Hits, h)
+			}
 		}
+		byScore := func(a, b memoryd.Hit) int { return cmp.Compare(b.Score, a.Score) }
+		slices.SortStableFunc(found.Hits, byScore)
+		slices.SortStableFunc(found.Preferences, byScore)
 		for i := range rapid.IntRange(0, 15).Draw(t, "turns") {
 			h := turn(fmt.Sprint("s", i%3), int64(i), rapid.Float64Range(0, 1).Draw(t, "score"), texts.Draw(t, "said"))
 			h.Turn.Name = rapid.OneOf(rapid.Just(""), texts).Draw(t, "name")
@@ -245,7 +317,10 @@ func checkRendered(t *rapid.T, count func(string) int, budget int, out *Context)
 			}
 		}
 	}
-	for _, h := range out.UserProfile.Items {
+	for i, h := range out.UserProfile.Items {
+		if i > 0 && h.Score > out.UserProfile.Items[i-1].Score {
+			t.Fatal("the profile does not stand best first")
+		}
 		if h.Memory.Trust == memoryd.Low {
 			t.Fatal("low trust in the profile")
 		}

@@ -55,6 +55,7 @@ func (r *Reader) Context(ctx context.Context, g access.Grant, req ContextRequest
 	if err != nil {
 		return Context{}, err
 	}
+	r.uses.note(a.g, a.session, r.o.Now(), out.UserProfile.Items, out.Group.Items, out.Agent.Items)
 	out.TookMS.Total = millis(r.o.Now().Sub(start))
 	return out, nil
 }
@@ -136,7 +137,10 @@ func (r *Reader) readSession(ctx context.Context, me *arm[window], a ask, heads 
 		if there && a.group != "" && a.group != s.Group {
 			return memoryd.BadField("group", "is not the session's")
 		}
-		heads <- head{session: s, there: there}
+		select {
+		case heads <- head{session: s, there: there}:
+		default: // a store may run this twice, and the head is out already
+		}
 		if !there || a.rounds == 0 {
 			return nil
 		}

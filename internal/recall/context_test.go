@@ -287,6 +287,36 @@ func TestCallerThatLeftGetsNoAnswer(t *testing.T) {
 	}
 }
 
+// twice is a store that runs what it reads a second time, as one may that has to begin again.
+type twice struct{ memoryd.Store }
+
+func (s twice) Read(ctx context.Context, f func(memoryd.Tx) error) error {
+	return s.Store.Read(ctx, func(tx memoryd.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+func TestReadsMayRunTwice(t *testing.T) {
+	s := open(t)
+	write(t, s, func(tx memoryd.Tx) error { return tx.Memories.Insert(kept("m", "amy", memoryd.Global, "x")) })
+	converse(t, s, memoryd.Session{ID: "s", User: "amy"}, talk(t, "u: one"))
+	r := reader(t, twice{s}, &asking{}, func(o *Options) { o.SessionTimeout = time.Minute })
+	g, no := grantOf(t, access.Ask{User: "amy"}), false
+	out, err := r.Context(t.Context(), g, ContextRequest{Query: "x", Session: "s", LongTerm: &no})
+	if err != nil || len(out.Degraded) > 0 || len(out.Messages) != 1 {
+		t.Errorf("%v %+v", err, out)
+	}
+	list, err1 := r.Memories(t.Context(), g, ListRequest{})
+	heads, err2 := r.Sessions(t.Context(), g, SessionsRequest{})
+	said, err3 := r.Messages(t.Context(), g, "s", MessagesRequest{})
+	if err := errors.Join(err1, err2, err3); err != nil || len(list.Items) != 1 || len(heads.Items) != 1 || len(said.Items) != 1 {
+		t.Errorf("%v: %d memories, %d sessions, %d messages", err, len(list.Items), len(heads.Items), len(said.Items))
+	}
+}
+
 func TestClosedReaderRefuses(t *testing.T) {
 	r := reader(t, holding{}, knows("x"), nil)
 	r.Close()

@@ -70,17 +70,15 @@ func (r *Reader) Memories(ctx context.Context, g access.Grant, req ListRequest) 
 	if err != nil {
 		return MemoryPage{}, err
 	}
-	if len(f.Statuses) == 0 {
-		f.Unexpired = r.o.Now()
-	}
+	f.Unexpired = r.o.Now()
 	f.After, f.Limit = nil, size+1
 	if after != nil {
 		f.After = &memoryd.MemoryPos{Value: after.Value, ID: after.ID}
 	}
-	page := MemoryPage{Items: []memoryd.Memory{}, Notes: notes(g.Notes())}
+	page := MemoryPage{Notes: notes(g.Notes())}
 	err = r.read(ctx, "memories", func(tx memoryd.Tx) error {
 		found, err := tx.Memories.List(g.Owner(), scopes, f)
-		page.Items = append(page.Items, found...)
+		page.Items = append([]memoryd.Memory{}, found...)
 		return err
 	})
 	if err != nil {

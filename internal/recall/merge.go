@@ -22,22 +22,31 @@ type tally struct {
 	run      int // messages of the current run, joiners included
 	prefixes int // what its names would add
 	name     string
-	differ   bool
+	user     string
+	differ   bool // whose words they are
 }
 
 func (f frame) tally() tally { return tally{count: f.count, joiner: f.count(blankLine)} }
 
+// speaker is whose words a message is: its name, or in a group the user that it belongs to.
+func speaker(m memoryd.Message) string {
+	if m.Name != "" {
+		return m.Name
+	}
+	return m.User
+}
+
 func (t *tally) add(m memoryd.Message) {
 	if t.role != m.Role || m.Role == memoryd.RoleTool {
 		t.closed = t.total()
-		t.role, t.run, t.prefixes, t.name, t.differ = m.Role, 0, 0, m.Name, false
+		t.role, t.run, t.prefixes, t.name, t.user, t.differ = m.Role, 0, 0, m.Name, m.User, false
 	} else {
 		t.run += t.joiner
 	}
 	t.run += m.Tokens
-	t.differ = t.differ || m.Name != t.name
-	if m.Name != "" {
-		t.prefixes += t.count(m.Name + ": ")
+	t.differ = t.differ || m.Name != t.name || m.Name == "" && m.User != t.user
+	if name := speaker(m); name != "" {
+		t.prefixes += t.count(name + ": ")
 	}
 }
 
@@ -99,8 +108,8 @@ func joined(run []memoryd.Message, named bool) (string, json.RawMessage) {
 	anyParts, anyText := false, false
 	for _, m := range run {
 		prefix := ""
-		if named && m.Name != "" {
-			prefix = m.Name + ": "
+		if name := speaker(m); named && name != "" {
+			prefix = name + ": "
 		}
 		own, isParts := partsOf(m.Content)
 		anyParts = anyParts || isParts

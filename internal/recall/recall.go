@@ -1,6 +1,6 @@
 // Package recall is the READ path: the context of a request (session window, long-term memory, budget), search, and
-// reading single things. It decides what a grant may see of it; where things are kept is the Store's and the
-// Provider's affair.
+// reading single things. It decides what a grant may see of it, and counts what was shown; where things are kept is
+// the Store's and the Provider's affair.
 package recall
 
 import (
@@ -81,16 +81,17 @@ func number[T int | time.Duration](field *T, otherwise T) {
 type Reader struct {
 	o     Options
 	slots chan struct{} // one for each arm at work
+	uses  *uses
 
 	mu     sync.Mutex
 	closed bool
 	arms   sync.WaitGroup
 }
 
-// New makes a Reader; Close it when no request is left.
+// New makes a Reader; Close it when no request is left. Uses are counted where Run runs.
 func New(o Options) *Reader {
 	o = o.withDefaults()
-	return &Reader{o: o, slots: make(chan struct{}, o.Workers)}
+	return &Reader{o: o, slots: make(chan struct{}, o.Workers), uses: newUses(o.Zone)}
 }
 
 // Close refuses further contexts and waits for the arms that still run, late ones too.
@@ -118,7 +119,7 @@ type ContextRequest struct {
 	Rounds          *int
 	WindowTokens    *int
 	MemoryTokens    *int
-	Keyword         bool // mode keyword
+	Keyword         bool // words alone, which is all that is searched as yet
 	Include         []string
 	FilterSensitive *bool
 	MinTrust        memoryd.Trust
@@ -172,7 +173,7 @@ type SearchRequest struct {
 	Statuses []memoryd.Status
 	MinTrust memoryd.Trust
 	MinScore *float64 // nil: Floor
-	Keyword  bool
+	Keyword  bool     // words alone, which is all that is searched as yet
 	Include  []string
 	Labels   map[string]string
 	Context  string

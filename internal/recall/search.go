@@ -37,6 +37,7 @@ func (r *Reader) Search(ctx context.Context, g access.Grant, req SearchRequest) 
 		out.Hits = permitted(q, found.Hits)
 		out.Degraded = append(out.Degraded, found.Degraded...)
 	}
+	r.uses.note(g, "", r.o.Now(), out.Hits)
 	out.TookMS = millis(r.o.Now().Sub(start))
 	return out, nil
 }

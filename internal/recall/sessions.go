@@ -52,10 +52,10 @@ func (r *Reader) Sessions(ctx context.Context, g access.Grant, req SessionsReque
 	if after != nil {
 		f.Before, f.BeforeID = time.UnixMicro(after.Value), after.ID
 	}
-	page := SessionPage{Items: []memoryd.Session{}}
+	page := SessionPage{}
 	err = r.read(ctx, "sessions", func(tx memoryd.Tx) error {
 		found, err := tx.Sessions.List(g.Owner(), sessionScopes(g), f)
-		page.Items = append(page.Items, found...)
+		page.Items = append([]memoryd.Session{}, found...)
 		return err
 	})
 	if err != nil {

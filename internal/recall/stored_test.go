@@ -193,7 +193,7 @@ func TestListsKeepToTheirRights(t *testing.T) {
 	past := noon.Add(-time.Hour)
 	write(t, s, func(tx memoryd.Tx) error {
 		expired, gone := kept("expired", "amy", memoryd.DM, "x"), kept("gone", "amy", memoryd.DM, "x")
-		expired.Expires, gone.Status = &past, memoryd.Archived
+		expired.Expires, gone.Status, gone.Expires = &past, memoryd.Archived, &past
 		return errors.Join(
 			tx.Memories.Insert(kept("global", "amy", memoryd.Global, "100% sure")),
 			tx.Memories.Insert(kept("dm", "amy", memoryd.DM, "100 more")),
@@ -219,7 +219,8 @@ func TestListsKeepToTheirRights(t *testing.T) {
 		"what it may not":     {agent: "quiet", scope: "dm", denied: true},
 		"a literal part":      {filter: memoryd.MemoryFilter{Contains: "100%"}, want: []string{"global"}},
 		"archived ones":       {filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{memoryd.Archived}}, want: []string{"gone"}},
-		"expired, when asked": {scope: "dm", filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{memoryd.Active}}, want: []string{"expired", "dm"}},
+		"active by name":      {scope: "dm", filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{memoryd.Active}}, want: []string{"dm"}},
+		"active and archived": {scope: "dm", filter: memoryd.MemoryFilter{Statuses: []memoryd.Status{memoryd.Active, memoryd.Archived}}, want: []string{"gone", "dm"}},
 	} {
 		page, err := r.Memories(t.Context(), grantOf(t, access.Ask{User: "amy", Agent: c.agent}), ListRequest{Scope: c.scope, Filter: c.filter})
 		if c.denied {

@@ -32,6 +32,12 @@ func TestContextFromRows(t *testing.T) {
 	talked := talk(t, "u amy: the spare key of the harbour shed hangs behind the clock\na: noted")
 	talked[0].Searchable, talked[1].Searchable = true, true
 	converse(t, s, memoryd.Session{ID: "old", User: "amy", Created: noon.Add(-time.Hour)}, talked)
+	group := talk(t, "u @ada: I rent the boat shed\na: noted, the boat shed\nu Captain: and I the boat")
+	for i := range group {
+		group[i].Searchable = true
+	}
+	group[2].User = "bob"
+	converse(t, s, memoryd.Session{ID: "ours", User: "amy", Group: "b"}, group)
 	converse(t, s, memoryd.Session{ID: "now", User: "amy"}, talk(t, "u: hello"))
 
 	p := builtin.New(builtin.Options{Store: s})
@@ -60,6 +66,13 @@ func TestContextFromRows(t *testing.T) {
 	out := ask("when does the harbour office open?", []string{"weekly reports", "opens at nine"})
 	if n := count(out.Rendered); n > 1000 || n != out.Tokens.LongTerm || out.UserProfile.Tokens > 600 {
 		t.Errorf("%d tokens, said to be %d; the user's %d", n, out.Tokens.LongTerm, out.UserProfile.Tokens)
+	}
+
+	yes := true
+	if out, err := r.Context(t.Context(), grantOf(t, access.Ask{User: "amy"}), ContextRequest{Query: "who rents the boat shed, Ada?", Group: "b", DM: &yes}); err != nil ||
+		!strings.Contains(out.Rendered, "[high] ada: I rent the boat shed") || !strings.Contains(out.Rendered, "[medium] assistant: noted, the boat shed") ||
+		!strings.Contains(out.Rendered, "[high] Captain: and I the boat") {
+		t.Errorf("in a group it is not said who speaks: %v\n%s", err, out.Rendered)
 	}
 
 	found, err := r.Search(t.Context(), grantOf(t, access.Ask{User: "bob"}), SearchRequest{Query: "harbour", Scope: "all", Include: []string{"memory", "turn"}})

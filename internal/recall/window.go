@@ -12,6 +12,7 @@ import (
 const (
 	noteSystemCut = "system_cut"
 	noteTooLong   = "newest_too_long"
+	noteLed       = "led_by_assistant" // all that was read, or fits, is the assistant's, and a window does not begin with it
 )
 
 // frame bounds a window.
@@ -49,17 +50,26 @@ func (f frame) cut(loaded []memoryd.Message, sum *memoryd.Summary) window {
 	}
 	var w window
 	system, chat := f.split(loaded, &w)
-	units := dropLeading(unitsOf(f.alternate(chat)))
+	paired := unitsOf(f.alternate(chat))
+	units := dropLeading(paired)
+	led := len(units) == 0 && len(paired) > 0
 
 	whole := sum == nil || sum.Text == "" || loaded[0].Seq <= 1
 	kept := f.newest(units, f.tokens-w.tokens)
+	gaps := false
 	if len(kept) < len(units) || !whole {
 		kept = f.newest(units, f.tokens-f.summary-w.tokens)
 		w.summary = f.fit(sum)
+		gaps = len(kept) < len(units) || w.summary != nil
 		if len(kept) == 0 && len(units) > 0 {
 			w.notes = append(w.notes, noteTooLong)
 		}
+		full := len(kept) > 0
 		kept = dropLeading(kept)
+		led = led || full && len(kept) == 0
+	}
+	if led {
+		w.notes = append(w.notes, noteLed)
 	}
 
 	flat := slices.Concat(kept...)
@@ -67,7 +77,7 @@ func (f frame) cut(loaded []memoryd.Message, sum *memoryd.Summary) window {
 	if len(flat) > 0 {
 		w.first = flat[0].Seq
 	}
-	if n := w.gap(loaded); n > 0 {
+	if n := w.gap(loaded); gaps && n > 0 {
 		w.notes = append(w.notes, fmt.Sprintf("gap:%d", n))
 	}
 	merged := f.merge(flat)
@@ -78,7 +88,8 @@ func (f frame) cut(loaded []memoryd.Message, sum *memoryd.Summary) window {
 	return w
 }
 
-// gap counts the messages before the window that neither it nor its summary covers. Those that were not read count
+// gap counts the messages before the window that neither it nor its summary covers. It is told of where the budget
+// cut, or a summary stands in front: a client that asked for so many rounds and got them all misses nothing. Those that were not read count
 // whatever they are; among the others, system messages stand in front of the window and do not.
 func (w *window) gap(loaded []memoryd.Message) int64 {
 	var through int64

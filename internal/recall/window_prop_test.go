@@ -27,6 +27,7 @@ func drawTalk(t *rapid.T) []memoryd.Message {
 		m.Role = rapid.SampledFrom([]memoryd.Role{memoryd.RoleUser, memoryd.RoleUser, memoryd.RoleAssistant,
 			memoryd.RoleAssistant, memoryd.RoleTool, memoryd.RoleTool, memoryd.RoleSystem}).Draw(t, "role")
 		m.Name = rapid.SampledFrom([]string{"", "", "amy", "bob"}).Draw(t, "name")
+		m.User = rapid.SampledFrom([]string{"", "", "u1", "u2"}).Draw(t, "user")
 		m.Text = fmt.Sprintf("#%d#%s", m.Seq, strings.ReplaceAll(rapid.StringN(0, 12, -1).Draw(t, "text"), "#", ""))
 		m.Content = encode(m.Text)
 		switch rapid.IntRange(0, 4).Draw(t, "form") {

@@ -18,7 +18,7 @@ func chars(text string) int { return utf8.RuneCountInString(text) }
 func small(tokens int) frame { return frame{tokens: tokens, summary: tokens / 2, count: chars} }
 
 // talk reads one message a line: a role (s u a t), what follows it up to the colon, and the text. "u amy: hi" has a
-// name, "a c1,c2: hi" two calls, "t c1: 4" is the result of c1, and a text that begins with "[" is a list of parts.
+// name, "u @amy: hi" a user, "a c1,c2: hi" two calls, "t c1: 4" is the result of c1, and a text that begins with "[" is a list of parts.
 func talk(t testing.TB, script string) []memoryd.Message {
 	t.Helper()
 	var out []memoryd.Message
@@ -39,6 +39,9 @@ func talk(t testing.TB, script string) []memoryd.Message {
 			m.Role = memoryd.RoleSystem
 		case "u":
 			m.Role, m.Name = memoryd.RoleUser, more
+			if user, ok := strings.CutPrefix(more, "@"); ok {
+				m.Name, m.User = "", user
+			}
 		case "t":
 			m.Role, m.ToolCallID, m.Trust = memoryd.RoleTool, more, memoryd.Low
 		case "a":
@@ -67,6 +70,9 @@ func told(list []memoryd.Message) string {
 	var b strings.Builder
 	for _, m := range list {
 		more := m.Name + m.ToolCallID
+		if m.User != "" {
+			more += "@" + m.User
+		}
 		var ids []string
 		for _, c := range callsOf(m) {
 			ids = append(ids, callID(c))
@@ -96,22 +102,29 @@ func TestWindow(t *testing.T) {
 		{name: "everything fits", frame: small(100),
 			in: "u: one\na: two\nu: three", want: "u: one\na: two\nu: three"},
 		{name: "a leading assistant is dropped", frame: small(100),
-			in: "a: hello\nu: one\na: two", want: "u: one\na: two", notes: []string{"gap:1"}},
-		{name: "nothing but the assistant", frame: small(100), in: "a: hello", want: "", notes: []string{"gap:1"}},
+			in: "a: hello\nu: one\na: two", want: "u: one\na: two"},
+		{name: "nothing but the assistant", frame: small(100), in: "a: hello", want: "", notes: []string{"led_by_assistant"}},
+		{name: "the tail of a tool loop", frame: small(50),
+			in:   "u: " + strings.Repeat("x", 30) + "\na c1:\nt c1: r\na c2:\nt c2: r",
+			want: "", notes: []string{"led_by_assistant", "gap:5"}},
 		{name: "rounds cut a call off its result", frame: small(200), drop: 2,
-			in: "u: w\na c1:\nt c1: 4\na: it is 4\nu: and now", want: "u: and now", notes: []string{"gap:4"}},
+			in: "u: w\na c1:\nt c1: 4\na: it is 4\nu: and now", want: "u: and now"},
 		{name: "a whole round with tools", frame: small(200),
 			in: "u: w\na c1:\nt c1: 4\na: it is 4\nu: and now", want: "u: w\na c1:\nt c1: 4\na: it is 4\nu: and now"},
 		{name: "neighbours merge", frame: small(100),
 			in: "u: one\nu: two\na: x\na: y\nu: z", want: "u: one | two\na: x | y\nu: z"},
 		{name: "names stand in front where they differ", frame: small(100),
 			in: "u amy: one\nu bob: two\na: x\nu amy: y\nu amy: z", want: "u: amy: one | bob: two\na: x\nu amy: y | z"},
+		{name: "users stand in front where they differ", frame: small(100),
+			in: "u @amy: one\nu @bob: two\na: x\nu @amy: y\nu @amy: z", want: "u: amy: one | bob: two\na: x\nu @amy: y | z"},
+		{name: "a name goes before the user", frame: small(100), in: "u @amy: one\nu Bo: two", want: "u: amy: one | Bo: two"},
+		{name: "a user and a name that read alike", frame: small(100), in: "u @amy: one\nu amy: two", want: "u: amy: one | amy: two"},
 		{name: "a speaker without a name keeps none", frame: small(100), in: "u amy: one\nu: two", want: "u: amy: one | two"},
 		{name: "parts stay parts", frame: small(300),
 			in:   "u amy: [{\"type\":\"image\"}]\nu bob: two <b>",
 			want: `u: [{"type":"text","text":"amy: "},{"type":"image"},{"type":"text","text":"bob: two <b>"}]`},
 		{name: "trim keeps the newer", frame: small(100), trim: true,
-			in: "u: one\nu: two\na: x\na: y\nu: z", want: "u: two\na: y\nu: z", notes: []string{"gap:1"}},
+			in: "u: one\nu: two\na: x\na: y\nu: z", want: "u: two\na: y\nu: z"},
 		{name: "trim and calls that it loses", frame: small(100), trim: true,
 			in: "u: one\na c1: x\na: y\nt c1: r\na: z", want: "u: one\na: z"},
 		{name: "calls of merged neighbours", frame: small(100),
@@ -141,6 +154,8 @@ func TestWindow(t *testing.T) {
 			in: "u: a\na: b\nu: " + strings.Repeat("x", 30) + "\ns: s\nu: c", want: "s: s\nu: c", notes: []string{"gap:2"}},
 		{name: "a summary of what was not read", frame: small(100), drop: 2, shown: true, summary: &memoryd.Summary{Text: "sum", Tokens: 3, ThroughSeq: 2},
 			in: "u: a\na: b\nu: c\na: d", want: "u: c\na: d"},
+		{name: "what was neither read nor summed up", frame: small(100), drop: 3, shown: true, summary: &memoryd.Summary{Text: "sum", Tokens: 3, ThroughSeq: 1},
+			in: "u: a\na: b\nu: c\nu: d", want: "u: d", notes: []string{"gap:2"}},
 		{name: "no summary beside everything", frame: small(100), summary: &memoryd.Summary{Text: "sum", Tokens: 3, ThroughSeq: 1},
 			in: "u: a\na: b", want: "u: a\na: b"},
 	} {
@@ -177,6 +192,15 @@ func TestMergedMessageIsItsOldestPart(t *testing.T) {
 	}
 	if want := chars("amy: onebob: twoamy: three") + 2*2; got.Tokens != want {
 		t.Errorf("tokens %d, want %d", got.Tokens, want)
+	}
+	in = talk(t, "u amy: one\nu amy: two\nu amy: three")
+	in[0].User, in[1].User, in[2].User = "u1", "u2", "u1"
+	if got := small(100).cut(in, nil).messages[0]; got.Name != "amy" || got.User != "" || got.Text != "one\n\ntwo\n\nthree" {
+		t.Errorf("two users of one name: %+v", got)
+	}
+	in[1].User = "u1"
+	if got := small(100).cut(in, nil).messages[0]; got.Name != "amy" || got.User != "u1" {
+		t.Errorf("one speaker: %+v", got)
 	}
 }
 

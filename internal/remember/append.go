@@ -80,8 +80,11 @@ func (b *batch) open(tx memoryd.Tx, g access.Grant, id, group string) (memoryd.S
 	if err != nil {
 		return s, err
 	}
-	if err := b.checkUsers(s); err != nil {
+	if err := b.checkUsers(g, s); err != nil {
 		return s, err
+	}
+	if group != "" && group != s.Group {
+		return s, groupIsSet()
 	}
 	if !exists {
 		return s, create(tx, s)
@@ -93,11 +96,17 @@ func (b *batch) open(tx memoryd.Tx, g access.Grant, id, group string) (memoryd.S
 	return s, err
 }
 
-// checkUsers refuses the words of others outside a group, where the session's own user is the only one.
-func (b *batch) checkUsers(s memoryd.Session) error {
+// checkUsers refuses the words of others outside a group, where the session's own user is the only one, and in a group
+// from a credential that is bound to one user.
+func (b *batch) checkUsers(g access.Grant, s memoryd.Session) error {
 	for i, m := range b.items {
-		if s.Group == "" && m.User != "" && m.User != s.User {
-			return memoryd.BadField(fmt.Sprintf("messages[%d].user", i), "names another user than the session's; only groups have several")
+		at := fmt.Sprintf("messages[%d].user", i)
+		switch {
+		case m.User == "":
+		case s.Group == "" && m.User != s.User:
+			return memoryd.BadField(at, "names another user than the session's; only groups have several")
+		case !g.MayQuote(m.User):
+			return memoryd.BadField(at, "names another user than the key is bound to")
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func TestAppendStores(t *testing.T) {
 		searchable           bool
 	}{
 		{"be kind", `"be kind"`, "", 7, "medium", false},
-		{"look\nhere", parts, "", 9, "medium", true},
+		{"look\nhere", parts, "", 1009, "medium", true},
 		{"", `null`, calls, len([]rune(calls)), "medium", false},
 		{"", `""`, "", 0, "low", false},
 		{"done", `"done"`, "", 4, "medium", false},
@@ -95,6 +95,7 @@ func TestAppendRefuses(t *testing.T) {
 		"no content":               {M{Role: "user"}, "invalid bad-field", "content"},
 		"null content":             {M{Role: "assistant", Content: raw(`null`)}, "invalid bad-field", "content"},
 		"null beside no calls":     {M{Role: "assistant", Content: raw(`null`), ToolCalls: raw(`[]`)}, "invalid bad-field", "content"},
+		"calls of a user":          {M{Role: "user", Content: raw(`"x"`), ToolCalls: raw(`[{"id":"c"}]`)}, "invalid bad-field", "tool_calls"},
 		"a number":                 {M{Role: "user", Content: raw(`1`)}, "invalid bad-field", "content"},
 		"an object":                {M{Role: "user", Content: raw(`{"type":"text","text":"x"}`)}, "invalid bad-field", "content"},
 		"no JSON":                  {M{Role: "user", Content: raw(`"x`)}, "invalid bad-field", "content"},

@@ -41,6 +41,9 @@ func (w *Writer) message(g access.Grant, at string, n NewMessage, now time.Time)
 	if err != nil {
 		return m, nil, err
 	}
+	if calls != nil && m.Role != memoryd.RoleAssistant {
+		return m, nil, memoryd.BadField(at+"tool_calls", "belongs to a message of the assistant")
+	}
 	body, err := readContent(at+"content", n.Content, calls != nil)
 	if err != nil {
 		return m, nil, err
@@ -53,7 +56,8 @@ func (w *Writer) message(g access.Grant, at string, n NewMessage, now time.Time)
 		return m, nil, err
 	}
 	m.Content, m.Text, m.ToolCalls, m.Metadata = body.raw, body.text, calls, metadata
-	for _, part := range []string{m.Text, string(calls)} {
+	m.Tokens = body.media * mediaTokens
+	for _, part := range []string{m.Text, body.other, string(calls)} {
 		if part != "" {
 			m.Tokens += w.o.Count(part)
 		}
@@ -108,9 +112,15 @@ func turnTrust(r memoryd.Role) memoryd.Trust {
 type content struct {
 	raw   json.RawMessage
 	text  string
+	other string // the JSON of parts that are neither text nor media, which a model reads too
+	media int    // pictures, sounds and files
 	size  int
 	notes []string
 }
+
+// mediaTokens is what a picture, a sound or a file is taken to cost: about what a picture of 1,024 pixels a side costs
+// the usual models. Its bytes say nothing of it.
+const mediaTokens = 1000
 
 func null(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
@@ -133,34 +143,43 @@ func readContent(path string, raw json.RawMessage, calls bool) (content, error) 
 		c.size -= 2 // the quotes
 		err = json.Unmarshal(doc.Raw, &c.text)
 	case '[':
-		c.text, err = textOf(path, doc.Raw)
+		err = c.readParts(path)
 	default:
 		err = memoryd.BadField(path, "want a string, a list of parts, or null")
 	}
 	return c, err
 }
 
-// textOf joins the text of parts; images and the like have none.
-func textOf(path string, raw json.RawMessage) (string, error) {
-	var parts []map[string]json.RawMessage
-	if json.Unmarshal(raw, &parts) != nil {
-		return "", memoryd.BadField(path, "want a list of objects")
+// readParts joins the text of the parts, and takes note of what else a model will read.
+func (c *content) readParts(path string) error {
+	var parts []json.RawMessage
+	if json.Unmarshal(c.raw, &parts) != nil {
+		return memoryd.BadField(path, "want a list of objects")
 	}
-	var texts []string
-	for i, p := range parts {
+	var texts, others []string
+	for i, raw := range parts {
+		var p map[string]json.RawMessage
+		if json.Unmarshal(raw, &p) != nil {
+			return memoryd.BadField(path, "want a list of objects")
+		}
 		var kind, text string
 		if p == nil || json.Unmarshal(p["type"], &kind) != nil || kind == "" {
-			return "", memoryd.BadField(fmt.Sprintf("%s[%d].type", path, i), "is missing")
+			return memoryd.BadField(fmt.Sprintf("%s[%d].type", path, i), "is missing")
 		}
 		switch kind {
 		case "text", "input_text", "output_text":
 			if null(p["text"]) || json.Unmarshal(p["text"], &text) != nil {
-				return "", memoryd.BadField(fmt.Sprintf("%s[%d].text", path, i), "want a string")
+				return memoryd.BadField(fmt.Sprintf("%s[%d].text", path, i), "want a string")
 			}
 			texts = append(texts, text)
+		case "image", "image_url", "input_image", "audio", "input_audio", "file", "input_file", "document", "video", "video_url":
+			c.media++
+		default:
+			others = append(others, string(raw))
 		}
 	}
-	return strings.Join(texts, "\n"), nil
+	c.text, c.other = strings.Join(texts, "\n"), strings.Join(others, "\n")
+	return nil
 }
 
 // checkCalls takes a list of objects, and keeps it byte for byte: arguments are the model's, to be sent back as they

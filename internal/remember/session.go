@@ -69,6 +69,12 @@ func create(tx memoryd.Tx, s memoryd.Session) error {
 	return err
 }
 
+// groupIsSet refuses to put words into another group's hands than the one that the request means.
+func groupIsSet() error {
+	f := memoryd.Field{Path: "group", Message: "is not the session's; a session's group is set when it is created"}
+	return &memoryd.Error{Code: memoryd.Conflict, Slug: "immutable", Detail: f.Path + " " + f.Message, Fields: []memoryd.Field{f}}
+}
+
 func checkSession(id, group string) error {
 	if err := memoryd.CheckID("id", id); err != nil {
 		return err
@@ -101,7 +107,7 @@ func (w *Writer) PutSession(ctx context.Context, g access.Grant, id string, r Se
 			return create(tx, s)
 		}
 		if r.Group != "" && r.Group != s.Group {
-			return memoryd.Errorf(memoryd.Conflict, "immutable", "a session's group is set when it is created")
+			return groupIsSet()
 		}
 		if len(r.Metadata) == 0 {
 			return nil
@@ -113,7 +119,16 @@ func (w *Writer) PutSession(ctx context.Context, g access.Grant, id string, r Se
 	if err != nil {
 		return memoryd.Session{}, false, nil, err
 	}
-	return s, created, notes, nil
+	return head(g, s), created, notes, nil
+}
+
+// head is what a writer gets to see of a session. One that may append to it but not read it learns no more than what
+// it named itself.
+func head(g access.Grant, s memoryd.Session) memoryd.Session {
+	if g.SessionReads().Has(s.Scope()) {
+		return s
+	}
+	return memoryd.Session{Tenant: s.Tenant, ID: s.ID, User: g.Owner().User, Agent: g.Agent(), Group: s.Group, State: Open, Metadata: emptyObject()}
 }
 
 // DeleteSession removes a session with all that was said in it, and says how many messages that was. Its id may be

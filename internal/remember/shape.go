@@ -159,7 +159,7 @@ func scopeOf(path, text string, g access.Grant) (memoryd.Scope, error) {
 		if g.Agent() == "" {
 			return "", memoryd.BadFieldAs("bad-scope", path, "agent:self is the scope of the agent named, and none is")
 		}
-		text = string(memoryd.AgentScope(g.Agent()))
+		return memoryd.AgentScope(g.Agent()), nil
 	}
 	return memoryd.ParseScope(path, text)
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // put inserts the memory, or confirms its twin. Few memories have one, so the store is asked to insert first; a twin
-// that is gone again when it is looked for makes the write begin anew.
+// that is gone again when it is looked for makes the write begin anew. A store whose transactions end with a broken
+// unique rule (PostgreSQL) has to guard Insert with a savepoint of its own.
 func (w *Writer) put(tx memoryd.Tx, g access.Grant, at string, m memoryd.Memory) (Added, error) {
 	err := tx.Memories.Insert(m)
 	if err == nil {
@@ -34,7 +35,13 @@ func (w *Writer) put(tx memoryd.Tx, g access.Grant, at string, m memoryd.Memory)
 // confirm takes into a memory what its repetition adds: higher trust, labels, a later end, and the time of the
 // statement. A version keeps what it was before, unless nothing but that time changed: agents that say the same every
 // day would fill the history with equal states. Its number moves on all the same, since every write counts it up.
+//
+// A memory that cannot be changed, or whose type the writer may not write, stays as it is: the answer is only that it
+// is there.
 func confirm(tx memoryd.Tx, g access.Grant, at string, old, again memoryd.Memory) (memoryd.Memory, error) {
+	if old.Immutable || !g.AllowsType(old.Type) {
+		return old, nil
+	}
 	m := old
 	m.Labels = maps.Clone(old.Labels)
 	if m.Labels == nil {

@@ -37,6 +37,7 @@ func agents() map[string]access.AgentConfig {
 		"own":    {},
 		"reader": {Read: all},
 		"drop":   {Write: []string{"global"}},
+		"post":   {Write: []string{"group:*"}},
 		"facts":  {Read: all, Write: all, AllowedTypes: []memoryd.Type{memoryd.Fact}},
 	}
 }

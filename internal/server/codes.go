@@ -18,7 +18,7 @@ type kind struct {
 func kinds() map[string]kind {
 	return map[string]kind{
 		"bad-json":          {memoryd.Invalid, 400, "The body is not JSON", "Send one JSON object in UTF-8, with nothing behind it and at most 64 levels of nesting."},
-		"bad-url":           {memoryd.Invalid, 400, "The address cannot be read", "A percent sign in a path or query string starts a two-digit hexadecimal escape; anything else is refused."},
+		"bad-url":           {memoryd.Invalid, 400, "The address cannot be read", "A percent sign in a query string starts a two-digit hexadecimal escape; anything else is refused."},
 		"bad-method":        {memoryd.Invalid, 405, "The method is not for this path", "The Allow header lists the methods that the path takes."},
 		"bad-media-type":    {memoryd.Invalid, 415, "The body's type is not JSON", "Send Content-Type: application/json, in UTF-8, without Content-Encoding."},
 		"slow-body":         {memoryd.Invalid, 408, "The body did not arrive in time", "Send the request again; the server waits a limited time for a body."},
@@ -50,8 +50,7 @@ func kinds() map[string]kind {
 		"store-down":        {memoryd.Unavailable, 503, "The store does not answer", "Nothing was acknowledged; try again after Retry-After."},
 		"provider-down":     {memoryd.Unavailable, 503, "The memory provider does not answer", "Try again after Retry-After."},
 		"draining":          {memoryd.Unavailable, 503, "The server is shutting down", "Send the request to another replica, or again after Retry-After."},
-		"closed":            {memoryd.Unavailable, 503, "The server is shutting down", "Send the request to another replica, or again after it is back."},
-		"timeout":           {memoryd.Unavailable, 504, "It took too long", "The request's time ran out before an answer was ready."},
+		"timeout":           {memoryd.Unavailable, 504, "It took too long", "The request's time ran out before an answer was ready; try again after Retry-After."},
 		"internal":          {memoryd.Internal, 500, "Something went wrong inside", "The server's log holds the cause under the request id."},
 	}
 }

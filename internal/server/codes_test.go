@@ -6,11 +6,13 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"memoryd"
+	"memoryd/internal/recall"
 )
 
 // Every slug that a package words errors with has its row in the table, under the same code, and so a page.
@@ -89,4 +91,66 @@ func literal(e ast.Expr) string {
 		return s
 	}
 	return ""
+}
+
+// What the description promises, recall's and access's own checks let pass, and no more.
+func TestDescribedLimits(t *testing.T) {
+	schemas := start(t, nil).spec.Components.Schemas.Map()
+	for _, c := range []struct {
+		schema, field string
+		want          int
+	}{
+		{"ContextBody", "rounds", recall.MaxRounds},
+		{"ContextBody", "window_tokens", recall.MaxWindowTokens},
+		{"ContextBody", "memory_tokens", recall.MaxMemoryTokens},
+		{"SearchBody", "limit", recall.MaxHits},
+	} {
+		if m := schemas[c.schema].Properties[c.field].Maximum; m == nil || *m != float64(c.want) {
+			t.Errorf("%s.%s: maximum %v, want %d", c.schema, c.field, m, c.want)
+		}
+	}
+	for _, name := range []string{"ContextBody", "SearchBody"} {
+		for _, field := range []string{"query", "context"} {
+			if m := schemas[name].Properties[field].MaxLength; m == nil || *m != recall.MaxQuery {
+				t.Errorf("%s.%s: length %v, want %d", name, field, m, recall.MaxQuery)
+			}
+		}
+	}
+	r := start(t, nil)
+	for body, told := range map[string]string{
+		`{"query":"q","window_tokens":1000001}`: "takes 1000000 or less",
+		`{"query":"q","memory_tokens":100001}`:  "takes 100000 or less",
+	} {
+		if p := r.must(422, "POST", "/v1/context", body).problem(t); len(p.Fields) != 1 || p.Fields[0].Message != told {
+			t.Errorf("%s: %+v", body, p)
+		}
+	}
+	r.must(200, "POST", "/v1/context", `{"query":"q","window_tokens":1000000,"memory_tokens":100000,"rounds":1000}`)
+	r.must(200, "POST", "/v1/search", `{"query":"q","limit":100}`)
+}
+
+// The reference lists every slug under its code and status, and no other.
+func TestDocsListEverySlug(t *testing.T) {
+	page, err := os.ReadFile("../../docs/rest.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Errors\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z_]+) \| ([0-9][^|]*) \| ([^|]+) \|$`).FindAllStringSubmatch(table, -1) {
+		for _, slug := range regexp.MustCompile(`\([^)]*\)`).Split(row[3], -1) {
+			for word := range strings.FieldsFuncSeq(slug, func(r rune) bool { return r == ',' || r == ' ' }) {
+				listed[word] = true
+				if k := kinds()[word]; string(k.code) != row[1] || !strings.Contains(row[2], strconv.Itoa(k.status)) {
+					t.Errorf("%s stands under %s %s, and is %s %d", word, row[1], row[2], k.code, k.status)
+				}
+			}
+		}
+	}
+	for slug := range kinds() {
+		if !listed[slug] {
+			t.Errorf("the page does not list %s", slug)
+		}
+	}
 }

@@ -11,7 +11,7 @@ import (
 
 const about = `The memory of a fleet of AI agents: sessions (what was said), memories (what is worth keeping), and the context of a request.
 
-Every answer carries notes[], slugs of what was done differently from what was asked: agent_unknown, trust_lowered, cleaned, narrowed, long_term_off, system_cut, newest_too_long, gap:N. Answers that could be partial carry degraded[], empty when they are whole.
+Every answer carries notes[], slugs of what was done differently from what was asked: agent_unknown, trust_lowered, cleaned, narrowed, long_term_off, system_cut, newest_too_long, led_by_assistant, gap:N. Answers that could be partial carry degraded[], empty when they are whole.
 
 Times are RFC 3339 with an offset. Ids are compared byte for byte. Unknown, doubled and differently-cased names are refused, and so is null, save where a field says that it takes it. Errors are application/problem+json on every path.`
 

@@ -48,8 +48,8 @@ type ContextBody struct {
 	Session         string   `json:"session,omitempty" doc:"The session that the request belongs to. One that does not exist yet is empty." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	LongTerm        *bool    `json:"long_term,omitempty" doc:"Whether memories and other sessions' turns are looked at. Absent: the agent's setting; on where no agent is named."`
 	Rounds          *int     `json:"rounds,omitempty" doc:"How many rounds of the session to read, three messages each; 0 for none. Absent: the agent's setting." minimum:"0" maximum:"1000"`
-	WindowTokens    *int     `json:"window_tokens,omitempty" doc:"The most tokens of messages and summary." minimum:"1" maximum:"10000000"`
-	MemoryTokens    *int     `json:"memory_tokens,omitempty" doc:"The most tokens of rendered; 0 for none." minimum:"0" maximum:"10000000"`
+	WindowTokens    *int     `json:"window_tokens,omitempty" doc:"The most tokens of messages and summary." minimum:"1" maximum:"1000000"`
+	MemoryTokens    *int     `json:"memory_tokens,omitempty" doc:"The most tokens of rendered; 0 for none." minimum:"0" maximum:"100000"`
 	FilterSensitive *bool    `json:"filter_sensitive,omitempty" doc:"Whether to leave out memories that hold personal data. Absent: the agent's setting; on in groups."`
 }
 

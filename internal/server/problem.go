@@ -65,8 +65,8 @@ func (s *Server) problem(err error, requestID string) *Problem {
 		Type: "/problems/" + e.Slug, Title: k.title, Status: k.status, Detail: e.Detail, Code: string(e.Code),
 		Fields: fieldsOf(e.Fields), RequestID: requestID, cause: err, header: http.Header{},
 	}
-	if e.RetryAfter > 0 {
-		p.RetryAfter = int((e.RetryAfter + time.Second - 1) / time.Second)
+	if wait := retryAfter(e, k.status); wait > 0 {
+		p.RetryAfter = int((wait + time.Second - 1) / time.Second)
 		p.header.Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
 	if k.status == http.StatusUnauthorized {
@@ -85,6 +85,20 @@ func known(err error) *memoryd.Error {
 		return &memoryd.Error{Code: memoryd.Unavailable, Slug: "timeout", Detail: "the request's time ran out"}
 	}
 	return &memoryd.Error{Code: memoryd.Internal, Slug: "internal", Detail: "something went wrong inside; the request id finds it in the log"}
+}
+
+// retryAfter is when trying again makes sense: what the error says, else a guess for what passes by itself. A stop ends
+// with another program at the address, which takes longer than a store's hiccup.
+func retryAfter(e *memoryd.Error, status int) time.Duration {
+	switch {
+	case e.RetryAfter > 0:
+		return e.RetryAfter
+	case status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout:
+		return 0
+	case e.Slug == "draining":
+		return 5 * time.Second
+	}
+	return time.Second
 }
 
 func challenge(slug string) string {

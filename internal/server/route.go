@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -141,7 +142,13 @@ func (c *Caller) grant(ctx context.Context, user, agent string) (access.Grant, e
 			return access.Grant{}, err
 		}
 	}
-	return c.s.opt.Access.Grant(ctx, c.req.identity, access.Ask{Tenant: c.Tenant, User: user, Agent: agent})
+	g, err := c.s.opt.Access.Grant(ctx, c.req.identity, access.Ask{Tenant: c.Tenant, User: user, Agent: agent})
+	if errors.Is(err, memoryd.ErrNotFound) && c.Tenant != "" {
+		// Only operators get as far as this, and to them a tenant that is missing is no secret.
+		f := memoryd.Field{Path: "X-Memoryd-Tenant", Message: fmt.Sprintf("there is no tenant %q", c.Tenant)}
+		err = &memoryd.Error{Code: memoryd.NotFound, Slug: "not-found", Detail: f.Path + ": " + f.Message, Fields: []memoryd.Field{f}}
+	}
+	return g, err
 }
 
 // input is a pointer to a struct with a Caller in it.

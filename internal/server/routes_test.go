@@ -199,7 +199,10 @@ func TestTenantsAndAgents(t *testing.T) {
 	if a := r.call("GET", "/v1/memories/"+id, "", "Authorization", "Bearer "+tenant, "X-Memoryd-Tenant", "default"); a.status < 400 {
 		t.Errorf("a tenant key left its tenant: %s", a.raw)
 	}
-	r.must(404, "GET", "/v1/status", "", "X-Memoryd-Tenant", "nowhere")
+	a := r.must(404, "GET", "/v1/status", "", "X-Memoryd-Tenant", "nowhere")
+	if p := a.problem(t); p.Type != "/problems/not-found" || !strings.Contains(p.Detail, `X-Memoryd-Tenant: there is no tenant "nowhere"`) {
+		t.Errorf("a tenant that is not there: %s", a.raw)
+	}
 	own := r.must(201, "POST", "/v1/memories", `{"agent":"w2","text":"w2 keeps the ledger","scope":"agent:self"}`).str("memory", "id")
 	r.key = w1
 	for _, c := range []struct{ method, target, body string }{

@@ -207,13 +207,16 @@ func checkNumber(schema *huma.Schema, literal string) string {
 		}
 	}
 	if m := schema.Minimum; m != nil && n < *m {
-		return fmt.Sprintf("takes %v or more", *m)
+		return "takes " + plainNumber(*m) + " or more"
 	}
 	if m := schema.Maximum; m != nil && n > *m {
-		return fmt.Sprintf("takes %v or less", *m)
+		return "takes " + plainNumber(*m) + " or less"
 	}
 	return ""
 }
+
+// plainNumber writes a number without an exponent: 1000000, not 1e+06.
+func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // rfc3339 is its grammar; time.Parse alone would take one-digit hours, decimal commas and offsets of 24 hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)

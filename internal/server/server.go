@@ -40,25 +40,41 @@ type Options struct {
 
 // Server answers REST requests. It is safe for concurrent use.
 type Server struct {
-	opt      Options
-	kinds    map[string]kind
-	mux      *http.ServeMux
-	api      huma.API
-	bodies   map[string]*huma.Schema // of requests, by operation id
+	opt    Options
+	kinds  map[string]kind
+	mux    *http.ServeMux
+	api    huma.API
+	bodies map[string]*huma.Schema // of requests, by operation id
+	life   *life
+	spec   []byte
+	docs   docsPage
+}
+
+// life is what a server has in common with the one that With makes of it.
+type life struct {
 	started  time.Time
 	draining atomic.Bool
 	ready    atomic.Bool // the store has answered once
-	spec     []byte
-	docs     docsPage
 }
 
 // New builds the routes; it panics when two of them collide, which the tests would show.
 func New(o Options) *Server {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	return build(o, &life{started: o.Now()})
+}
+
+// With is a server for other keys and agents that is as old as this one, and drains when either is told to.
+func (s *Server) With(a *access.Access) *Server {
+	o := s.opt
+	o.Access = a
+	return build(o, s.life)
+}
+
+func build(o Options, l *life) *Server {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.NewID == nil {
 		o.NewID = rand.Text
@@ -66,7 +82,7 @@ func New(o Options) *Server {
 	if o.MaxBody <= 0 {
 		o.MaxBody = 4 << 20
 	}
-	s := &Server{opt: o, kinds: kinds(), mux: http.NewServeMux(), bodies: map[string]*huma.Schema{}, started: o.Now()}
+	s := &Server{opt: o, kinds: kinds(), mux: http.NewServeMux(), bodies: map[string]*huma.Schema{}, life: l}
 	s.api = humago.New(s.mux, apiConfig(o.Version, s.asProblem))
 	s.api.UseMiddleware(s.strict)
 	s.sessions()
@@ -82,7 +98,7 @@ func New(o Options) *Server {
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // Drain turns readiness off and refuses new requests from now on; those that run go on.
-func (s *Server) Drain() { s.draining.Store(true) }
+func (s *Server) Drain() { s.life.draining.Store(true) }
 
 // plain adds what is not part of the API's description.
 func (s *Server) plain() {
@@ -104,7 +120,7 @@ func (s *Server) raw(pattern string, h func(*exchange, *http.Request)) {
 }
 
 func (s *Server) readiness(x *exchange, r *http.Request) {
-	if s.draining.Load() {
+	if s.life.draining.Load() {
 		s.refuse(x, r, errDraining())
 		return
 	}
@@ -112,13 +128,13 @@ func (s *Server) readiness(x *exchange, r *http.Request) {
 		s.refuse(x, r, storeDown(err))
 		return
 	}
-	s.ready.Store(true)
+	s.life.ready.Store(true)
 	x.json(http.StatusOK, `{"status":"ok"}`)
 }
 
 // startup differs from readiness in that it stays well once the store has answered.
 func (s *Server) startup(x *exchange, r *http.Request) {
-	if s.ready.Load() {
+	if s.life.ready.Load() {
 		x.json(http.StatusOK, `{"status":"ok"}`)
 		return
 	}
@@ -126,18 +142,18 @@ func (s *Server) startup(x *exchange, r *http.Request) {
 }
 
 func storeDown(err error) error {
-	return &memoryd.Error{Code: memoryd.Unavailable, Slug: "store-down", Detail: "the store does not answer", RetryAfter: 5 * time.Second, Err: err}
+	return &memoryd.Error{Code: memoryd.Unavailable, Slug: "store-down", Detail: "the store does not answer", Err: err}
 }
 
 func errDraining() error {
-	return &memoryd.Error{Code: memoryd.Unavailable, Slug: "draining", Detail: "the server is shutting down", RetryAfter: 5 * time.Second}
+	return &memoryd.Error{Code: memoryd.Unavailable, Slug: "draining", Detail: "the server is shutting down"}
 }
 
 // dispatch finds the route. net/http's mux would answer unknown paths and methods in plain text, and redirect paths
 // that are not clean; here all of these are problems.
 func (s *Server) dispatch(x *exchange, r *http.Request) {
 	health := r.URL.Path == "/livez" || r.URL.Path == "/readyz" || r.URL.Path == "/startupz"
-	if s.draining.Load() && !health {
+	if s.life.draining.Load() && !health {
 		x.Header().Set("Connection", "close")
 		s.refuse(x, r, errDraining())
 		return

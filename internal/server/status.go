@@ -32,8 +32,8 @@ func (s *Server) getStatus(ctx context.Context, in *statusInput) (*statusOutput,
 	if err != nil {
 		return nil, err
 	}
-	up := max(s.opt.Now().Sub(s.started), 0)
-	out := Status{Version: s.opt.Version, Started: s.started, UptimeS: up.Seconds(), Store: StoreStatus{"ok"}, Degraded: []Degraded{}, Said: Said{union(g.Notes(), nil)}}
+	up := max(s.opt.Now().Sub(s.life.started), 0)
+	out := Status{Version: s.opt.Version, Started: s.life.started, UptimeS: up.Seconds(), Store: StoreStatus{"ok"}, Degraded: []Degraded{}, Said: Said{union(g.Notes(), nil)}}
 	if err := s.opt.Store(ctx); err != nil {
 		out.Store.State = "down"
 		out.Degraded = append(out.Degraded, Degraded{Part: "store", Reason: "error"})

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -360,6 +361,8 @@ func TestProblemsHideWhatIsInside(t *testing.T) {
 		{fmt.Errorf("recall: secret: %w", memoryd.ErrNotFound), 404, "not-found"},
 		{fmt.Errorf("secret: %w", context.DeadlineExceeded), 504, "timeout"},
 		{&memoryd.Error{Code: memoryd.Unavailable, Slug: "store-down", Err: errors.New("secret")}, 503, "store-down"},
+		{&memoryd.Error{Code: memoryd.Unavailable, Slug: "draining"}, 503, "draining"},
+		{&memoryd.Error{Code: memoryd.Unavailable, Slug: "something-new"}, 503, "something-new"},
 		{memoryd.ErrVersion, 412, "version"},
 		{memoryd.ErrTwin, 409, "duplicate"},
 		{memoryd.ErrDiskFull, 507, "disk-full"},
@@ -367,6 +370,10 @@ func TestProblemsHideWhatIsInside(t *testing.T) {
 	} {
 		p := s.problem(c.err, "id")
 		raw, _ := json.Marshal(p)
+		passes := c.status == 503 || c.status == 504
+		if passes != (p.RetryAfter > 0) || passes != (p.header.Get("Retry-After") == strconv.Itoa(p.RetryAfter)) {
+			t.Errorf("%v: retry after %d, header %q", c.err, p.RetryAfter, p.header.Get("Retry-After"))
+		}
 		if p.Status != c.status || p.Type != "/problems/"+c.slug || strings.Contains(string(raw), "secret") {
 			t.Errorf("%v: %s", c.err, raw)
 		}

@@ -86,6 +86,7 @@ func (t *tx) ports() memoryd.Tx {
 		Memories:   memories{t},
 		Versions:   versions{t},
 		Partitions: partitions{t},
+		Uses:       uses{t},
 	}
 }
 

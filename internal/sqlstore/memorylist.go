@@ -132,7 +132,7 @@ func (t memories) conditions(f memoryd.MemoryFilter, column string) (*conditions
 		}
 	}
 	if !f.Unexpired.IsZero() {
-		c.and("(expires IS NULL OR expires > ?)", micros(f.Unexpired))
+		c.and("(expires IS NULL OR expires > ? OR status <> 'active')", micros(f.Unexpired))
 	}
 	if f.After != nil { // written so that every database can start its index there
 		c.and(column+" <= ? AND ("+column+" < ? OR id < ?)", f.After.Value, f.After.Value, f.After.ID)

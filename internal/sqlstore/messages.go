@@ -18,7 +18,7 @@ const (
 
 	// A turn is placed where its session is.
 	turnTables  = "messages AS m JOIN sessions AS s ON s.tenant = m.tenant AND s.id = m.session"
-	turnColumns = "m.tenant, s.usr, s.scope, m.session, m.seq, m.id, m.role, m.name, m.content, m.text, m.time, m.time_off, m.trust, m.metadata"
+	turnColumns = "m.tenant, s.usr, s.scope, m.session, m.seq, m.id, m.role, CASE WHEN m.name = '' THEN m.usr ELSE m.name END, m.content, m.text, m.time, m.time_off, m.trust, m.metadata"
 )
 
 func scanMessage(r *sql.Rows) (memoryd.Message, error) {

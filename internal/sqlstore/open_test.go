@@ -23,7 +23,7 @@ func TestOpenMakesTheFolder(t *testing.T) {
 	if err := s.Write(t.Context(), put("a")); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]os.FileMode{filepath.Dir(path): os.ModeDir | 0o700, path: 0o600} {
+	for name, want := range map[string]os.FileMode{filepath.Dir(path): os.ModeDir | 0o700, path: 0o600, path + "-wal": 0o600} {
 		info, err := os.Stat(name)
 		if err != nil || info.Mode() != want {
 			t.Errorf("%s: %v %v, want %v", name, info.Mode(), err, want)

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
+	"slices"
 
 	"memoryd"
 )
@@ -44,14 +46,29 @@ func (t partitions) Versions(parts []memoryd.Partition) ([]int64, error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
+	found := make(map[memoryd.Partition]int64, len(parts))
+	var errs []error
+	for some := range slices.Chunk(parts, maxRows) {
+		errs = append(errs, t.versions(some, found))
+	}
+	list := make([]int64, len(parts))
+	for i, p := range parts {
+		list[i] = found[p]
+	}
+	return list, errors.Join(errs...)
+}
+
+// maxRows is how many rows of three values are asked for with one statement: databases bound their parameters.
+const maxRows = 2048
+
+func (t partitions) versions(parts []memoryd.Partition, found map[memoryd.Partition]int64) error {
 	asked := make([]any, 0, 3*padded(len(parts)))
 	for i := range padded(len(parts)) {
 		p := parts[min(i, len(parts)-1)]
 		asked = append(asked, p.Tenant, p.Group, p.User)
 	}
-	found := make(map[memoryd.Partition]int64, len(parts))
 	query := "SELECT tenant, grp, usr, version FROM partitions WHERE (tenant, grp, usr) IN " + t.d.rows(len(asked)/3, 3)
-	err := t.each(query, asked, func(r *sql.Rows) error {
+	return t.each(query, asked, func(r *sql.Rows) error {
 		var (
 			p       memoryd.Partition
 			version int64
@@ -60,11 +77,6 @@ func (t partitions) Versions(parts []memoryd.Partition) ([]int64, error) {
 		found[p] = version
 		return err
 	})
-	list := make([]int64, len(parts))
-	for i, p := range parts {
-		list[i] = found[p]
-	}
-	return list, err
 }
 
 func (t partitions) Groups(tenant string) ([]string, error) {
@@ -92,7 +104,9 @@ func (t partitions) Changes(p memoryd.Partition, after int64) (memoryd.Changes, 
 	if c.Turns, err = t.changedTurns(part, after); err != nil {
 		return memoryd.Changes{}, err
 	}
-	c.Removed, err = t.removed(part, after)
+	if after > 0 { // who starts from nothing has nothing to take away
+		c.Removed, err = t.removed(part, after)
+	}
 	return c, err
 }
 

@@ -95,7 +95,10 @@ func sqliteDSN(path string) (string, error) {
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // C:/data
 	}
-	return (&url.URL{Scheme: "file", Path: slashed}).String(), nil
+	// The log beside the database holds the same texts, and must be closed to the same people.
+	// SQLite reads + as itself.
+	mode := "modeof=" + strings.ReplaceAll(url.QueryEscape(abs), "+", "%20")
+	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: mode}).String(), nil
 }
 
 // makeSQLite creates the folder and the empty file where they are missing, closed to other users of the machine.

@@ -41,7 +41,7 @@ func memoryFilters(t *testing.T, s memoryd.Store) {
 	}
 	at := func(d time.Duration) *time.Time { x := now.Add(d); return &x }
 	write(t, s, insert(base,
-		edit(2, func(m *memoryd.Memory) { m.Status = memoryd.Archived }),
+		edit(2, func(m *memoryd.Memory) { m.Status, m.Expires = memoryd.Archived, at(0) }),
 		edit(3, func(m *memoryd.Memory) { m.Status = memoryd.Quarantined; m.Hash = base.Hash }),
 		edit(4, func(m *memoryd.Memory) { m.Type = memoryd.Lesson }),
 		edit(5, func(m *memoryd.Memory) { m.Form = memoryd.FormTool }),
@@ -72,6 +72,7 @@ func memoryFilters(t *testing.T, s memoryd.Store) {
 		{"hash", memoryd.MemoryFilter{Hash: base.Hash}, []int{1}},
 		{"hash by status", memoryd.MemoryFilter{Hash: base.Hash, Statuses: memoryd.Statuses}, []int{3, 1}},
 		{"unexpired", memoryd.MemoryFilter{Unexpired: now, Since: second(7)}, []int{9, 7}},
+		{"unexpired or not active", memoryd.MemoryFilter{Unexpired: now, Statuses: memoryd.Statuses}, []int{9, 7, 6, 5, 4, 3, 2, 1}},
 		{"together", memoryd.MemoryFilter{Types: []memoryd.Type{memoryd.Fact}, Forms: []memoryd.Form{memoryd.FormTool}, Contains: "5"}, []int{5}},
 	} {
 		var want []string

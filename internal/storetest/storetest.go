@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(testing.TB) memoryd.Store) {
 	t.Run("Lists", func(t *testing.T) { Lists(t, open) })
 	t.Run("Versions", func(t *testing.T) { Versions(t, open) })
 	t.Run("Partitions", func(t *testing.T) { Partitions(t, open) })
+	t.Run("Uses", func(t *testing.T) { Uses(t, open) })
 }
 
 // each runs every case on a store of its own.

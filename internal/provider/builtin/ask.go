@@ -11,6 +11,7 @@ import (
 type ask struct {
 	memoryd.Query
 	words index.Words
+	done  func() bool // nobody waits any more
 
 	hits        []index.Hit // memories and turns, best first
 	preferences []index.Hit
@@ -20,7 +21,7 @@ type ask struct {
 func (a *ask) query() *index.Query {
 	return &index.Query{
 		Words: a.words, Scopes: a.Scopes, Types: a.Types, Forms: a.Forms, Statuses: a.Statuses, MinTrust: a.MinTrust,
-		Labels: a.Labels, NotSensitive: a.NotSensitive, NotSession: a.NotSession, Now: a.Now,
+		Labels: a.Labels, NotSensitive: a.NotSensitive, NotSession: a.NotSession, Now: a.Now, Done: a.done,
 	}
 }
 
@@ -45,6 +46,7 @@ func (a *ask) preferenceQuery() *index.Query {
 	q := &index.Query{
 		Words: a.words, Scopes: a.Scopes.Within(memoryd.ScopesOf(memoryd.Global, memoryd.DM)),
 		Types: []memoryd.Type{memoryd.Preference}, MinTrust: memoryd.Medium, NotSensitive: a.NotSensitive, Now: a.Now,
+		Done: a.done,
 	}
 	if a.MinTrust.Rank() > q.MinTrust.Rank() {
 		q.MinTrust = a.MinTrust

@@ -149,8 +149,11 @@ func (p *Provider) rank(ctx context.Context, a *ask, parts []memoryd.Partition, 
 	for i, e := range entries {
 		e.mu.RLock()
 		defer e.mu.RUnlock()
-		indexes[i] = e.index
+		if indexes[i], err = e.at(versions[i]); err != nil {
+			return err
+		}
 	}
+	a.done = func() bool { return ctx.Err() != nil }
 	a.search(indexes, p.factor)
 	return ctx.Err()
 }

@@ -334,6 +334,44 @@ func TestOneMemoryIsFoundByItsWords(t *testing.T) {
 	}
 }
 
+// TestTurnsOfAGroupHaveSpeakers gives no names: in a group the users are the speakers.
+func TestTurnsOfAGroupHaveSpeakers(t *testing.T) {
+	p := open(t, Options{})
+	p.write(func(tx memoryd.Tx) error {
+		s := memoryd.Session{Tenant: "acme", ID: "s", User: "amy", Group: "g", State: "open", Created: now, Updated: now}
+		if _, err := tx.Sessions.Put(s); err != nil {
+			return err
+		}
+		message := func(id, name, user string) memoryd.Message {
+			return memoryd.Message{ID: id, Role: memoryd.RoleUser, Name: name, User: user, Content: []byte(`"x"`), Text: "I mend the boat",
+				Kind: "chat", Trust: memoryd.High, Time: now, Recorded: now, Searchable: true}
+		}
+		_, err := tx.Messages.Append(s, []memoryd.Message{message("1", "", "ada"), message("2", "", "bo"), message("3", "Cy", "ada")})
+		return err
+	})
+	for _, c := range []struct{ query, want string }{{"What does Ada mend?", "ada"}, {"What does Bo mend?", "bo"}, {"What does Cy mend?", "Cy"}} {
+		if hits := p.search(about(c.query)).Hits; len(hits) != 3 || hits[0].Turn.Name != c.want {
+			t.Errorf("%s: %s, want %s first", c.query, names(hits), c.want)
+		}
+	}
+}
+
+func TestExpiredIsNotActive(t *testing.T) {
+	p := open(t, Options{})
+	gone := now
+	expired := func(m *memoryd.Memory) { m.Expires = &gone }
+	p.add(note("a", "river"), note("b", "river", expired), note("c", "river", expired, func(m *memoryd.Memory) { m.Status = memoryd.Archived }))
+	for _, c := range []struct {
+		statuses []memoryd.Status
+		want     string
+	}{
+		{nil, "a"}, {[]memoryd.Status{memoryd.Active}, "a"}, {[]memoryd.Status{memoryd.Archived}, "c"},
+		{[]memoryd.Status{memoryd.Archived, memoryd.Active}, "c a"},
+	} {
+		p.expect(about("river", func(q *memoryd.Query) { q.Statuses = c.statuses }), c.want)
+	}
+}
+
 func TestTurnsMayBeWiderThanMemories(t *testing.T) {
 	p := open(t, Options{})
 	p.add(note("m", "the ferry leaves at nine", scope("agent:quill")))

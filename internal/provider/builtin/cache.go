@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -106,7 +108,7 @@ func (c *cache) use(part memoryd.Partition, version int64) (*entry, *flight, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, nil, memoryd.Errorf(memoryd.Unavailable, "closed", "the index is shut down")
+		return nil, nil, memoryd.Errorf(memoryd.Unavailable, "draining", "the index is shut down")
 	}
 	at, ok := c.known[part]
 	if ok {
@@ -134,12 +136,27 @@ func (c *cache) fly(e *entry, version int64) *flight {
 		f := &flight{done: make(chan struct{})}
 		e.flight = f
 		c.flying.Go(func() {
-			f.err = c.patch(e)
+			f.err = c.try(e)
 			c.land(e)
 			close(f.done)
 		})
 	}
 	return e.flight
+}
+
+// try is patch, with a panic for an error: what one partition's rows do to its index must not end the process. What
+// it left of the index is thrown away.
+func (c *cache) try(e *entry) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("index: panic: %v\n%s", p, debug.Stack())
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.index = index.New(c.stems)
+			e.version.Store(0)
+		}
+	}()
+	return c.patch(e)
 }
 
 // patch applies what changed since the entry's version.
@@ -158,12 +175,24 @@ func (c *cache) patch(e *entry) error {
 		// Nobody reads an index that was never loaded: it is built without keeping the lock.
 		apply(e.index, &news, c.zone)
 	} else {
-		e.mu.Lock()
-		apply(e.index, &news, c.zone)
-		e.mu.Unlock()
+		e.change(&news, c.zone)
 	}
 	e.version.Store(news.Version)
 	return nil
+}
+
+// at is the index, for a search that holds mu and was told that it is at the version.
+func (e *entry) at(version int64) (*index.Partition, error) {
+	if e.version.Load() < version {
+		return nil, errors.New("index: it was thrown away while a search waited for it")
+	}
+	return e.index, nil
+}
+
+func (e *entry) change(news *memoryd.Changes, zone *time.Location) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	apply(e.index, news, zone)
 }
 
 // land counts what the entry takes now, and lets go of what was used longest ago when all together take too much.

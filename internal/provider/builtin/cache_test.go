@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"memoryd"
@@ -52,13 +53,98 @@ func TestCancelled(t *testing.T) {
 	p.expect(about("river"), "a")
 }
 
+// fading is a context that ends when it was asked so often.
+type fading struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (f *fading) Err() error {
+	if f.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestRankingHeedsItsContext(t *testing.T) {
+	p := open(t, Options{})
+	words := ""
+	for i := range 50 {
+		words += fmt.Sprint("word", i, " ")
+	}
+	p.add(note("a", words))
+	p.expect(about(words), "a")
+	ctx := &fading{Context: context.Background()}
+	ctx.left.Store(1000)
+	if _, err := p.Search(ctx, about(words)); err != nil || ctx.left.Load() > 950 {
+		t.Errorf("asked %d times: %v", 1000-ctx.left.Load(), err)
+	}
+	ctx.left.Store(20)
+	if found, err := p.Search(ctx, about(words)); !errors.Is(err, context.Canceled) || len(found.Hits) > 0 {
+		t.Errorf("%v: %s", err, names(found.Hits))
+	}
+}
+
 func TestClosed(t *testing.T) {
 	p := open(t, Options{})
 	p.add(note("a", "river"))
 	p.Close()
-	if _, err := p.Search(context.Background(), about("river")); memoryd.CodeOf(err) != memoryd.Unavailable {
+	_, err := p.Search(context.Background(), about("river"))
+	var e *memoryd.Error
+	if !errors.As(err, &e) || e.Code != memoryd.Unavailable || e.Slug != "draining" {
 		t.Errorf("%v", err)
 	}
+}
+
+// faulty is a store whose partitions panic while it is told to.
+type faulty struct {
+	memoryd.Store
+	faults *int
+}
+
+func (f faulty) Read(ctx context.Context, g func(memoryd.Tx) error) error {
+	return f.Store.Read(ctx, func(tx memoryd.Tx) error {
+		tx.Partitions = faultyPartitions{tx.Partitions, f.faults}
+		return g(tx)
+	})
+}
+
+type faultyPartitions struct {
+	memoryd.Partitions
+	faults *int
+}
+
+func (f faultyPartitions) Changes(p memoryd.Partition, after int64) (memoryd.Changes, error) {
+	if *f.faults > 0 {
+		*f.faults--
+		panic("a row that cannot be")
+	}
+	return f.Partitions.Changes(p, after)
+}
+
+// TestPanicIsAnError breaks the loading of an index, and then its patching half way.
+func TestPanicIsAnError(t *testing.T) {
+	p := open(t, Options{})
+	faults := 1
+	p.Provider.Close()
+	p.Provider = New(Options{Store: faulty{p.store, &faults}})
+	p.add(note("a", "river"))
+	if _, err := p.Search(context.Background(), about("river")); err == nil || !strings.Contains(err.Error(), "a row that cannot be") {
+		t.Errorf("%v", err)
+	}
+	p.expect(about("river"), "a")
+
+	e := p.cache.order.Front().Value.(*entry)
+	e.index = nil
+	p.add(note("b", "river"))
+	version := e.version.Load()
+	if _, err := p.Search(context.Background(), about("river")); err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("%v", err)
+	}
+	if _, err := e.at(version); err == nil {
+		t.Error("a search that waited for the index would take the empty one for it")
+	}
+	p.expect(about("river"), "b a")
 }
 
 // TestAtOnce writes and searches side by side: what a search begins after a write must find it.
