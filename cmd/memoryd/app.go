@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,12 @@ type app struct {
 	provider *builtin.Provider
 	reader   *recall.Reader
 	writer   *remember.Writer
+	started  time.Time
+	schema   int64
 	front    atomic.Pointer[front]
+
+	halt  context.CancelFunc // ends what runs in the background
+	ended sync.WaitGroup
 }
 
 // front is what a reload of agents and policies replaces.
@@ -53,12 +59,17 @@ func build(ctx context.Context, c config, loopback bool, log *slog.Logger) (*app
 	if err != nil {
 		return nil, err
 	}
-	a := &app{config: c, loopback: loopback, log: log, store: store}
+	a := &app{config: c, loopback: loopback, log: log, store: store, started: time.Now()}
 	a.writer = remember.New(remember.Options{
 		Store: store, Guard: guard.Cleaner{}, Count: count, Fold: index.Fold, Now: time.Now, NewID: newID,
+		Working: remember.Working{TTL: c.Sessions.Working.TTL, MaxValue: int(c.Sessions.Working.MaxValue), MaxKeys: c.Sessions.Working.MaxKeys},
 	})
+	a.sweep()
 	a.provider = newProvider(c, store)
 	a.reader = recall.New(a.recall(count))
+	if a.schema, _, err = sqlstore.Status(ctx, storeOptions(c, log)); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	if err := a.open(c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -94,10 +105,32 @@ func (a *app) open(c config) error {
 	}
 	s := server.New(server.Options{
 		Access: acc, Recall: a.reader, Remember: a.writer, Store: a.store.Ping, Log: a.log, Now: time.Now, NewID: newID, Version: release,
+		Started: a.started, Facts: a.facts(c), Rate: server.Rate{PerSecond: a.config.Auth.Rate.PerSecond, Burst: a.config.Auth.Rate.Burst},
 		MaxBody: int64(a.config.HTTP.MaxBody), AllowedHosts: a.config.HTTP.AllowedHosts, AllowedOrigins: a.config.HTTP.AllowedOrigins,
 	})
 	a.front.Store(&front{access: acc, server: s, serve: s.Handler()})
 	return nil
+}
+
+// sweep has the writer remove what expires, until Close.
+func (a *app) sweep() {
+	var ctx context.Context
+	ctx, a.halt = context.WithCancel(context.Background())
+	a.ended.Go(func() {
+		a.writer.Run(ctx, func(err error) { a.log.Warn("sweep: the next one tries again", "error", err) })
+	})
+}
+
+// facts is what status tells while the agents of c are in force.
+func (a *app) facts(c config) func(context.Context) server.Facts {
+	inForce := a.config
+	inForce.Agents = c.Agents
+	version := configVersion(inForce)
+	return func(context.Context) server.Facts {
+		f := server.Facts{Schema: a.schema, Driver: c.Store.Driver, StoreBytes: a.store.Bytes(), Config: version}
+		f.Index.Bytes, f.Index.Limit, f.Index.Partitions = a.provider.Size()
+		return f
+	}
 }
 
 // Handler answers every request.
@@ -110,6 +143,8 @@ func (a *app) Drain() { a.front.Load().server.Drain() }
 
 // Close waits for what still runs and closes the store. Nothing may be served any more.
 func (a *app) Close() error {
+	a.halt()
+	a.ended.Wait()
 	a.reader.Close()
 	a.provider.Close()
 	if err := a.store.Close(); err != nil {

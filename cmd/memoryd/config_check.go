@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // zone names work where the machine has no zone files
 
 	"memoryd"
+	"memoryd/internal/remember"
 )
 
 // check refuses values that cannot work, each by its key.
@@ -50,6 +51,10 @@ func (r *reader) checkProcess(c *config) {
 	if err := memoryd.CheckID("auth.default_tenant", c.Auth.DefaultTenant); err != nil {
 		r.fail("auth.default_tenant", "takes an id of 1 to %d characters", memoryd.MaxID)
 	}
+	if n := c.Auth.Rate.PerSecond; !(n == 0 || n >= 0.01 && n <= 1e6) {
+		r.fail("auth.rate.per_key_per_second", "takes 0.01 to 1000000, or 0 for no limit")
+	}
+	r.between("auth.rate.burst", c.Auth.Rate.Burst, 1, 1_000_000)
 	r.oneOf("store.driver", c.Store.Driver, "sqlite")
 	r.between("store.max_open", c.Store.MaxOpen, 1, 1000)
 	r.oneOf("store.migrate", c.Store.Migrate, "auto", "manual")
@@ -65,6 +70,13 @@ func (r *reader) checkSessions(c *sessionConfig) {
 	} else {
 		c.Summary.Tokens = min(c.Summary.Tokens, c.WindowTokens/2)
 	}
+	if ttl := c.Working.TTL; ttl < time.Second || ttl > remember.MaxWorkingTTL {
+		r.fail("sessions.working.ttl", "takes a duration from 1s to 24h")
+	}
+	if n := c.Working.MaxValue; n < 1 || n > 1<<20 {
+		r.fail("sessions.working.max_value", "takes 1B to 1MiB")
+	}
+	r.between("sessions.working.max_keys", c.Working.MaxKeys, 1, 10_000)
 }
 
 func (r *reader) checkContext(c *contextConfig) {

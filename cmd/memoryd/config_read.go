@@ -24,20 +24,29 @@ type reader struct {
 	file  string
 	env   func(string) (string, bool)
 	where map[string]string // key → where its value stands, "memoryd.yaml:7"
+	vars  map[string]string // key → the variable that the file names for its value
 	errs  []error
+
+	dataFrom string // the variable that the default folder was made of
 }
 
 // readConfig is the configuration of the file (named, or MEMORYD_CONFIG, or ./memoryd.yaml where there is one), then
 // of MEMORYD_SECTION_KEY variables, then of set (the command's flags, by key), checked.
 func readConfig(named string, set map[string]string, env func(string) (string, bool)) (config, error) {
+	c, _, err := loadConfig(named, set, env)
+	return c, err
+}
+
+// loadConfig is readConfig that also answers where each value came from.
+func loadConfig(named string, set map[string]string, env func(string) (string, bool)) (config, *reader, error) {
 	c := defaults()
-	r := &reader{env: env, where: map[string]string{}}
+	r := &reader{env: env, where: map[string]string{}, vars: map[string]string{}}
 	text, err := r.find(named)
 	if err != nil {
-		return config{}, err
+		return config{}, r, err
 	}
 	if err := r.parse(text, &c); err != nil {
-		return config{}, err
+		return config{}, r, err
 	}
 	r.overrides("", reflect.ValueOf(&c).Elem())
 	for key, value := range set {
@@ -50,7 +59,7 @@ func readConfig(named string, set map[string]string, env func(string) (string, b
 	if c.Data == "" {
 		c.Data = r.dataFolder()
 	}
-	return c, errors.Join(r.errs...)
+	return c, r, errors.Join(r.errs...)
 }
 
 func (r *reader) find(named string) ([]byte, error) {
@@ -61,6 +70,7 @@ func (r *reader) find(named string) ([]byte, error) {
 	if r.file == "" {
 		r.file = "memoryd.yaml"
 		if _, err := os.Stat(r.file); errors.Is(err, os.ErrNotExist) {
+			r.file = ""
 			return nil, nil
 		}
 	}
@@ -191,6 +201,7 @@ func (r *reader) expand(key, text string) (string, bool) {
 		}
 		return text, true
 	}
+	r.vars[key] = m[1]
 	value, ok := r.env(m[1])
 	if !ok {
 		r.fail(key, "the variable %s is not set", m[1])
@@ -282,6 +293,7 @@ func join(key, name string) string {
 // dataFolder is where the data is when nothing says so.
 func (r *reader) dataFolder() string {
 	if dir, _ := r.env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		r.dataFrom = "XDG_DATA_HOME"
 		return filepath.Join(dir, "memoryd")
 	}
 	if os.Geteuid() == 0 {

@@ -125,7 +125,7 @@ func drawRights(rt *rapid.T) map[string]right {
 
 func configOf(named map[string]right) string {
 	var b strings.Builder
-	b.WriteString("agents:\n  named:\n")
+	b.WriteString("auth: {rate: {per_key_per_second: 0}}\nagents:\n  named:\n")
 	quoted := func(list []string) string {
 		out := make([]string, len(list))
 		for i, s := range list {
@@ -157,6 +157,8 @@ func fill(c caller) world {
 	w.op.want(201, "POST", "/v1/keys", obj{"kind": "tenant", "tenant": "t2"})
 	for _, tn := range tenantNames {
 		op := w.op.in(tn)
+		op.want(201, "PUT", "/v1/agents/of-"+tn, obj{"read": []string{"global"}})
+		op.want(201, "PUT", "/v1/sessions/of-"+tn, obj{"user": "of-" + tn})
 		for _, u := range userNames {
 			for _, s := range scopeNames {
 				x := row{tn, u, s}
@@ -265,7 +267,38 @@ func (x exam) only(what string, r reply, byID bool) {
 	}
 }
 
+// directory looks at agents, users, keys and tenants: a tenant's key sees its own tenant's, an agent's key itself alone.
+func (x exam) directory() {
+	own := "of-" + x.me.tenant
+	for _, path := range []string{"/v1/agents", "/v1/users", "/v1/keys", "/v1/tenants"} {
+		r := x.c.do("GET", path+"?limit=200", nil)
+		may := x.me.kind == "tenant" && (path == "/v1/agents" || path == "/v1/users")
+		if may != (r.status == 200) {
+			x.rt.Fatalf("GET %s as %+v: %d", path, x.me, r.status)
+		}
+		for _, tn := range tenantNames {
+			if shows := strings.Contains(string(r.body), `"of-`+tn+`"`); shows != (may && "of-"+tn == own) {
+				x.rt.Fatalf("GET %s as %+v: shows of-%s: %v", path, x.me, tn, shows)
+			}
+		}
+	}
+	for _, id := range []string{"of-default", "of-t2", "a1", "a2", "stray"} {
+		_, named := x.named[id]
+		seen := (named || id == own) && (x.me.kind == "tenant" || x.me.agent == id)
+		if r := x.c.do("GET", "/v1/agents/"+id, nil); (r.status == 200) != seen || !seen && r.status != 404 {
+			x.rt.Fatalf("GET agent %s as %+v: %d", id, x.me, r.status)
+		}
+		if named || x.me.kind == "agent" || id != own {
+			put, del := x.c.do("PUT", "/v1/agents/a1", obj{}), x.c.do("DELETE", "/v1/agents/"+id, nil)
+			if put.status < 400 || del.status < 400 {
+				x.rt.Fatalf("PUT a1, DELETE %s as %+v: %d, %d", id, x.me, put.status, del.status)
+			}
+		}
+	}
+}
+
 func (x exam) reads() {
+	x.directory()
 	scopes := append([]string{"", "all", "cross:g1", "agent:self"}, scopeNames...)
 	for _, s := range scopes {
 		b := obj{"query": "harbour light", "limit": 100, "min_score": 0, "include": []string{"memory", "turn"}}

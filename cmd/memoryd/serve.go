@@ -33,13 +33,19 @@ func newConfigFlags(c *cobra.Command, sys system, keys map[string]string) *confi
 }
 
 func (f *configFlags) read() (config, error) {
+	c, _, err := f.load()
+	return c, err
+}
+
+// load is read that also answers where each value came from.
+func (f *configFlags) load() (config, *reader, error) {
 	set := map[string]string{}
 	for key, value := range f.set {
 		if *value != "" {
 			set[key] = *value
 		}
 	}
-	return readConfig(f.config, set, f.sys.env)
+	return loadConfig(f.config, set, f.sys.env)
 }
 
 func serveCommand(sys system) *cobra.Command {

@@ -72,7 +72,7 @@ func (a *Access) unnarrowed(id Identity, tenant string) (Grant, error) {
 	g := Grant{tenant: tenant, writer: id.writer, settings: a.defaults}
 	switch id.kind {
 	case kindOperator, kindTenant:
-		g.operator = id.kind == kindOperator
+		g.operator, g.manages = id.kind == kindOperator, true
 		g.reads, g.writes, g.maxTrust = memoryd.AllScopes(), memoryd.AllScopes(), memoryd.High
 		// Nobody switched anything off: the switch is an agent's.
 		g.settings.LongTerm = true
@@ -93,6 +93,7 @@ func (g *Grant) narrow(ag agent, kind string) {
 		g.reads, g.writes = ag.read.of(g.agent).Within(g.reads), ag.write.of(g.agent).Within(g.writes)
 		g.maxTrust, g.operator = ag.maxTrust.Lower(g.maxTrust), ag.operator && g.operator
 	}
+	g.manages = g.operator
 	g.types, g.limited = ag.types, ag.limited
 	g.settings = ag.settings
 }

@@ -16,14 +16,16 @@ import (
 
 // Writer is the write path. It is safe for concurrent use.
 type Writer struct {
-	o Options
+	o       Options
+	flights flights
 }
 
-// New fills in the clock; every other option is needed.
+// New fills in the clock and the bounds of working memory; every other option is needed.
 func New(o Options) *Writer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Working = o.Working.filled()
 	return &Writer{o: o}
 }
 
@@ -60,9 +62,11 @@ func (w *Writer) write(ctx context.Context, what string, f func(memoryd.Tx) erro
 	return fmt.Errorf("remember: %s: %w", what, err)
 }
 
-// hash is equal for texts that say the same word for word.
-func (w *Writer) hash(text string) string {
-	sum := sha256.Sum256([]byte(strings.TrimSpace(w.o.Fold(text))))
+func (w *Writer) hash(text string) string { return Hash(w.o.Fold, text) }
+
+// Hash is equal for texts that say the same word for word once they are folded.
+func Hash(fold func(string) string, text string) string {
+	sum := sha256.Sum256([]byte(strings.TrimSpace(fold(text))))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -26,6 +26,7 @@ type request struct {
 	query    map[string]string
 	labels   map[string]string // of the query's label.NAME parameters
 	body     io.Reader
+	repeat   memoryd.Repeat
 }
 
 // Unwrap is the context below, as huma's adapter asks for it.
@@ -74,6 +75,11 @@ func (s *Server) admit(x *exchange, r *http.Request, ctx huma.Context) (*request
 		return nil, err
 	}
 	x.key = identity.Writer()
+	if identity.Kind() == "agent" {
+		if err := s.rate.take(identity.Writer()); err != nil {
+			return nil, err
+		}
+	}
 	req := &request{humaContext: ctx, x: x, identity: identity, body: http.NoBody}
 	op := ctx.Operation()
 	for _, p := range op.Parameters {
@@ -94,7 +100,7 @@ func (s *Server) admit(x *exchange, r *http.Request, ctx huma.Context) (*request
 	if body != nil {
 		req.body = body
 	}
-	return req, nil
+	return req, req.readRepeat(r, op)
 }
 
 // credentialOf reads the key from the headers, never from the address, which ends up in logs and histories.

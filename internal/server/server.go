@@ -32,6 +32,9 @@ type Options struct {
 	NewID    func() string // of requests that bring none
 	Version  string
 	MaxBody  int64 // bytes; 0: 4 MiB
+	Rate     Rate  // of each agent key; other callers have none
+	Started  time.Time
+	Facts    func(context.Context) Facts // what status tells beside the store's state; nil: nothing
 	// AllowedHosts and AllowedOrigins let in names beside the loopback ones, and pages of other sites, while no key is
 	// demanded. Hosts with or without a port, origins as browsers send them (https://example.com).
 	AllowedHosts   []string
@@ -46,6 +49,7 @@ type Server struct {
 	api      huma.API
 	bodies   map[string]*huma.Schema // of requests, by operation id
 	started  time.Time
+	rate     *meter
 	draining atomic.Bool
 	ready    atomic.Bool // the store has answered once
 	spec     []byte
@@ -66,12 +70,18 @@ func New(o Options) *Server {
 	if o.MaxBody <= 0 {
 		o.MaxBody = 4 << 20
 	}
-	s := &Server{opt: o, kinds: kinds(), mux: http.NewServeMux(), bodies: map[string]*huma.Schema{}, started: o.Now()}
+	if o.Started.IsZero() {
+		o.Started = o.Now()
+	}
+	s := &Server{opt: o, kinds: kinds(), mux: http.NewServeMux(), bodies: map[string]*huma.Schema{}, started: o.Started, rate: newMeter(o.Rate, o.Now)}
 	s.api = humago.New(s.mux, apiConfig(o.Version, s.asProblem))
 	s.api.UseMiddleware(s.strict)
 	s.sessions()
 	s.memories()
 	s.finding()
+	s.working()
+	s.agents()
+	s.tenants()
 	s.keys()
 	s.status()
 	s.plain()

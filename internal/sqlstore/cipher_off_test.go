@@ -1,0 +1,5 @@
+//go:build !encrypt
+
+package sqlstore
+
+func keys4tests() []string { return []string{""} }
