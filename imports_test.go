@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"internal/server":           {".", "internal/access", "internal/recall", "internal/remember"},
 	"internal/sqlstore":         {"."},
 	"internal/storetest":        {"."},
+	"internal/transfer":         {".", "internal/access", "internal/recall", "internal/remember"},
 	"bench":                     {},
 }
 
@@ -39,6 +40,7 @@ var testsMayImport = map[string][]string{
 	"internal/remember":         {"internal/sqlstore", "internal/index"},
 	"internal/server":           {"internal/sqlstore", "internal/provider/builtin", "internal/guard", "internal/index"},
 	"internal/sqlstore":         {"internal/storetest"},
+	"internal/transfer":         {"internal/sqlstore"},
 }
 
 func TestImports(t *testing.T) {

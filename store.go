@@ -25,12 +25,18 @@ type Tx struct {
 	Memories   Memories
 	Versions   Versions
 	Partitions Partitions
+	Receipts   Receipts
+	Scratch    Scratch
+	Contents   Contents
+	Dump       Dump
+	Load       Load
 	Uses       Uses
 }
 
 // Tenant is a wall: nothing crosses it.
 type Tenant struct {
 	ID      string    `json:"id"`
+	Name    string    `json:"name,omitempty"`
 	Created time.Time `json:"created"`
 }
 
@@ -38,6 +44,8 @@ type Tenant struct {
 type Tenants interface {
 	// Ensure adds the tenant unless it is there.
 	Ensure(Tenant) error
+	// Put adds the tenant (created true), or replaces the name of the one that is there.
+	Put(Tenant) (created bool, err error)
 	// Get answers ErrNotFound for an unknown one.
 	Get(id string) (Tenant, error)
 	// List is ordered by id.

@@ -123,3 +123,17 @@ func TestUsage(t *testing.T) {
 		t.Errorf("a set that is not there: %v", err)
 	}
 }
+
+func TestMeasureAndAsk(t *testing.T) {
+	url := server(t)
+	var out bytes.Buffer
+	if err := run(context.Background(), []string{"measure", "--server", url, "--clients", "2", "--seconds", "0.05"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 10 {
+		t.Errorf("want a head and eight rows, got:\n%s", out.String())
+	}
+	if err := run(context.Background(), []string{"ask", "--server", url, "--user", "nobody", "--queries", "3"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -34,6 +34,7 @@ type app struct {
 	provider *builtin.Provider
 	reader   *recall.Reader
 	writer   *remember.Writer
+	schema   int64
 	front    atomic.Pointer[front]
 
 	halt  context.CancelFunc // ends what runs in the background
@@ -60,10 +61,14 @@ func build(ctx context.Context, c config, loopback bool, log *slog.Logger) (*app
 	a := &app{config: c, loopback: loopback, log: log, store: store}
 	a.writer = remember.New(remember.Options{
 		Store: store, Guard: guard.Cleaner{}, Count: count, Fold: index.Fold, Now: time.Now, NewID: newID,
+		Working: remember.Working{TTL: c.Sessions.Working.TTL, MaxValue: int(c.Sessions.Working.MaxValue), MaxKeys: c.Sessions.Working.MaxKeys},
 	})
 	a.provider = newProvider(c, store)
 	a.reader = recall.New(a.recall(count))
 	a.background()
+	if a.schema, _, err = sqlstore.Status(ctx, storeOptions(c, log)); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	if err := a.open(c.Agents); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -102,15 +107,26 @@ func (a *app) open(agents agentsConfig) error {
 	}
 	var s *server.Server
 	if last := a.front.Load(); last != nil {
-		s = last.server.With(acc)
+		s = last.server.With(acc, a.facts(c))
 	} else {
 		s = server.New(server.Options{
 			Access: acc, Recall: a.reader, Remember: a.writer, Store: a.store.Ping, Log: a.log, Now: time.Now, NewID: newID, Version: release,
+			Facts: a.facts(c), Rate: server.Rate{PerSecond: c.Auth.Rate.PerSecond, Burst: c.Auth.Rate.Burst},
 			MaxBody: int64(c.HTTP.MaxBody), AllowedHosts: c.HTTP.AllowedHosts, AllowedOrigins: c.HTTP.AllowedOrigins,
 		})
 	}
 	a.front.Store(&front{access: acc, server: s, serve: s.Handler()})
 	return nil
+}
+
+// facts is what status tells while the agents of c are in force.
+func (a *app) facts(c config) func(context.Context) server.Facts {
+	version := configVersion(c)
+	return func(context.Context) server.Facts {
+		f := server.Facts{Schema: a.schema, Driver: c.Store.Driver, StoreBytes: a.store.Bytes(), Config: version}
+		f.Index.Bytes, f.Index.Limit, f.Index.Partitions = a.provider.Size()
+		return f
+	}
 }
 
 // background runs what works beside the requests, until Close.
@@ -121,6 +137,9 @@ func (a *app) background() {
 		if err := a.reader.Run(ctx); err != nil {
 			a.log.Warn("uses: the last counts are lost", "error", err)
 		}
+	})
+	a.ended.Go(func() {
+		a.writer.Run(ctx, func(err error) { a.log.Warn("sweep: the next one tries again", "error", err) })
 	})
 }
 
@@ -146,7 +165,10 @@ func (a *app) Close() error {
 
 // storeOptions is where the rows are.
 func storeOptions(c config, log *slog.Logger) sqlstore.Options {
-	o := sqlstore.Options{Driver: c.Store.Driver, Path: c.Store.DSN, MaxOpen: c.Store.MaxOpen, Manual: c.Store.Migrate == "manual", Log: log}
+	o := sqlstore.Options{
+		Driver: c.Store.Driver, Path: c.Store.DSN, MaxOpen: c.Store.MaxOpen, Manual: c.Store.Migrate == "manual", Log: log,
+		EncryptionKey: c.Store.EncryptionKey,
+	}
 	if o.Path == "" {
 		o.Path = filepath.Join(c.Data, "memoryd.db")
 	}

@@ -173,7 +173,7 @@ func TestJSON(t *testing.T) {
 	url := start(t, t.TempDir(), nil).url
 	for _, args := range [][]string{
 		{"add", "A fact."}, {"search", "fact"}, {"context", "fact"}, {"memory", "list"}, {"session", "append", "s", "hi"},
-		{"session", "list"}, {"session", "show", "s"}, {"key", "list"}, {"session", "delete", "s"},
+		{"session", "list"}, {"session", "show", "s"}, {"key", "list"}, {"tenant", "list"}, {"agent", "set", "a"}, {"agent", "list"}, {"user", "list"}, {"status"}, {"session", "delete", "s"},
 	} {
 		var answer struct {
 			Notes *[]string `json:"notes"`

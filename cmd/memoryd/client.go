@@ -149,7 +149,21 @@ func problem(status int, line string, body []byte) error {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		code = exitUnavailable
 	}
-	return &failure{code, errors.New(plain(text))}
+	return &failure{code, &refused{status, plain(text)}}
+}
+
+// refused is an answer that is not 2xx, in the server's words.
+type refused struct {
+	status int
+	text   string
+}
+
+func (r *refused) Error() string { return r.text }
+
+// isMissing says whether the server answered that there is no such thing.
+func isMissing(err error) bool {
+	var r *refused
+	return errors.As(err, &r) && r.status == http.StatusNotFound
 }
 
 // show prints an answer: as it is with --json, else decoded into out and told by print.

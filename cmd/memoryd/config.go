@@ -42,8 +42,15 @@ type httpConfig struct {
 }
 
 type authConfig struct {
-	Mode          string `yaml:"mode"`
-	DefaultTenant string `yaml:"default_tenant"`
+	Mode          string     `yaml:"mode"`
+	Rate          rateConfig `yaml:"rate"`
+	DefaultTenant string     `yaml:"default_tenant"`
+}
+
+// rateConfig holds for each agent key.
+type rateConfig struct {
+	PerSecond float64 `yaml:"per_key_per_second"`
+	Burst     int     `yaml:"burst"`
 }
 
 type storeConfig struct {
@@ -51,6 +58,8 @@ type storeConfig struct {
 	DSN     string `yaml:"dsn"`
 	MaxOpen int    `yaml:"max_open"`
 	Migrate string `yaml:"migrate"`
+
+	EncryptionKey string `yaml:"encryption_key"`
 }
 
 type sessionConfig struct {
@@ -59,6 +68,14 @@ type sessionConfig struct {
 	Tokenizer        string        `yaml:"tokenizer"`
 	Alternation      string        `yaml:"alternation"`
 	Summary          summaryConfig `yaml:"summary"`
+	Working          workingConfig `yaml:"working"`
+}
+
+// workingConfig bounds the working memory of runs.
+type workingConfig struct {
+	TTL      time.Duration `yaml:"ttl"`
+	MaxValue size          `yaml:"max_value"`
+	MaxKeys  int           `yaml:"max_keys"`
 }
 
 type summaryConfig struct {
@@ -143,11 +160,12 @@ func defaults() config {
 			ReadTimeout: 30 * time.Second, WriteTimeout: 120 * time.Second, IdleTimeout: 120 * time.Second,
 			MaxBody: 4 << 20, Drain: 30 * time.Second, AllowedHosts: []string{}, AllowedOrigins: []string{},
 		},
-		Auth:  authConfig{Mode: "auto", DefaultTenant: "default"},
+		Auth:  authConfig{Mode: "auto", Rate: rateConfig{PerSecond: 100, Burst: 200}, DefaultTenant: "default"},
 		Store: storeConfig{Driver: "sqlite", MaxOpen: 16, Migrate: "auto"},
 		Sessions: sessionConfig{
 			MessagesPerRound: 3, WindowTokens: 16000, Tokenizer: "cl100k", Alternation: "merge",
 			Summary: summaryConfig{Tokens: 2000},
+			Working: workingConfig{TTL: time.Hour, MaxValue: 64 << 10, MaxKeys: 256},
 		},
 		Context: contextConfig{
 			Workers: 64, SessionTimeout: 300 * time.Millisecond, LongTermTimeout: 800 * time.Millisecond,

@@ -11,6 +11,8 @@ import (
 
 	"memoryd"
 	"memoryd/internal/recall"
+	"memoryd/internal/remember"
+	"memoryd/internal/sqlstore"
 )
 
 // check refuses values that cannot work, each by its key.
@@ -48,12 +50,22 @@ func (r *reader) checkProcess(c *config) {
 		r.fail("http.max_body", "takes at least 1KiB")
 	}
 	r.oneOf("auth.mode", c.Auth.Mode, "auto", "keys", "off")
+	if loopback, sure := onLoopback(c.Listen); sure && !loopback && c.Auth.Mode == "off" {
+		r.fail("auth.mode", offNeedsLoopback)
+	}
 	if err := memoryd.CheckID("auth.default_tenant", c.Auth.DefaultTenant); err != nil {
 		r.fail("auth.default_tenant", "takes an id of 1 to %d characters", memoryd.MaxID)
 	}
+	if n := c.Auth.Rate.PerSecond; !(n == 0 || n >= 0.01 && n <= 1e6) {
+		r.fail("auth.rate.per_key_per_second", "takes 0.01 to 1000000, or 0 for no limit")
+	}
+	r.between("auth.rate.burst", c.Auth.Rate.Burst, 1, 1_000_000)
 	r.oneOf("store.driver", c.Store.Driver, "sqlite")
 	r.between("store.max_open", c.Store.MaxOpen, 1, 1000)
 	r.oneOf("store.migrate", c.Store.Migrate, "auto", "manual")
+	if n := len(c.Store.EncryptionKey); n > 0 && n < sqlstore.MinPassphrase {
+		r.fail("store.encryption_key", "takes 32 bytes in hex or base64, or a passphrase of at least %d characters", sqlstore.MinPassphrase)
+	}
 }
 
 func (r *reader) checkSessions(c *sessionConfig) {
@@ -66,6 +78,13 @@ func (r *reader) checkSessions(c *sessionConfig) {
 	} else {
 		c.Summary.Tokens = min(c.Summary.Tokens, c.WindowTokens/2)
 	}
+	if ttl := c.Working.TTL; ttl < time.Second || ttl > remember.MaxWorkingTTL {
+		r.fail("sessions.working.ttl", "takes a duration from 1s to 24h")
+	}
+	if n := c.Working.MaxValue; n < 1 || n > 1<<20 {
+		r.fail("sessions.working.max_value", "takes 1B to 1MiB")
+	}
+	r.between("sessions.working.max_keys", c.Working.MaxKeys, 1, 10_000)
 }
 
 func (r *reader) checkContext(c *contextConfig) {

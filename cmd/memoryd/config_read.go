@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -25,22 +27,31 @@ type reader struct {
 	file  string
 	env   func(string) (string, bool)
 	where map[string]string // key → where its value stands, "memoryd.yaml:7"
+	vars  map[string]string // key → the variable that the file names for its value
 	asked map[string]bool   // variables that have a meaning here: of a key, or named by the file
 	errs  []error
+
+	dataFrom string // the variable that the default folder was made of
 }
 
 // readConfig is the configuration of the file (named, or MEMORYD_CONFIG, or ./memoryd.yaml where there is one), then
 // of MEMORYD_SECTION_KEY variables, then of set (the command's flags, by key), checked. Of the names in environ, those
 // that begin with MEMORYD_ must mean something.
 func readConfig(named string, set map[string]string, env func(string) (string, bool), environ ...string) (config, error) {
+	c, _, err := loadConfig(named, set, env, environ...)
+	return c, err
+}
+
+// loadConfig is readConfig that also answers where each value came from.
+func loadConfig(named string, set map[string]string, env func(string) (string, bool), environ ...string) (config, *reader, error) {
 	c := defaults()
-	r := &reader{env: env, where: map[string]string{}, asked: map[string]bool{}}
+	r := &reader{env: env, where: map[string]string{}, vars: map[string]string{}, asked: map[string]bool{}}
 	text, err := r.find(named)
 	if err != nil {
-		return config{}, err
+		return config{}, r, err
 	}
 	if err := r.parse(text, &c); err != nil {
-		return config{}, err
+		return config{}, r, err
 	}
 	r.overrides("", reflect.ValueOf(&c).Elem())
 	r.unknownVariables(environ)
@@ -57,7 +68,7 @@ func readConfig(named string, set map[string]string, env func(string) (string, b
 	if c.Data == "" && c.Store.DSN == "" {
 		r.errs = append(r.errs, errors.New("data: nothing says where the data is, and HOME names no folder; give --data, MEMORYD_DATA or the key data"))
 	}
-	return c, errors.Join(r.errs...)
+	return c, r, errors.Join(r.errs...)
 }
 
 func (r *reader) find(named string) ([]byte, error) {
@@ -68,6 +79,7 @@ func (r *reader) find(named string) ([]byte, error) {
 	if r.file == "" {
 		r.file = "memoryd.yaml"
 		if _, err := os.Stat(r.file); errors.Is(err, os.ErrNotExist) {
+			r.file = ""
 			return nil, nil
 		}
 	}
@@ -85,7 +97,7 @@ func (r *reader) parse(text []byte, c *config) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		return fmt.Errorf("config: %s: %w", r.file, err)
+		return r.notYAML(text, err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("config: %s: holds more than one document", r.file)
@@ -94,6 +106,21 @@ func (r *reader) parse(text []byte, c *config) error {
 		r.value("", doc.Content[0], reflect.ValueOf(c).Elem())
 	}
 	return errors.Join(r.errs...)
+}
+
+// notYAML is what the parser says of a file, with the line. The parser leaves the line out where it is the first, for what
+// is no text, and for an unknown alias, which it shows instead: that may well be a value which begins with an asterisk.
+func (r *reader) notYAML(text []byte, err error) error {
+	what := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.HasPrefix(what, "line ") {
+		return fmt.Errorf("config: %s: %w", r.file, err)
+	}
+	at := bytes.IndexFunc(text, func(c rune) bool { return c == utf8.RuneError || unicode.IsControl(c) && !unicode.IsSpace(c) })
+	if name, ok := strings.CutPrefix(what, "unknown anchor '"); ok {
+		at = bytes.Index(text, []byte("*"+strings.TrimSuffix(name, "' referenced")))
+		what = "an asterisk stands before the name of an anchor, and there is none of that name; a value that begins with one takes quotes"
+	}
+	return fmt.Errorf("config: %s:%d: %s", r.file, 1+bytes.Count(text[:max(at, 0)], []byte("\n")), what)
 }
 
 func (r *reader) fail(key, format string, args ...any) {
@@ -198,6 +225,7 @@ func (r *reader) expand(key, text string) (string, bool) {
 		}
 		return text, true
 	}
+	r.vars[key] = m[1]
 	r.asked[m[1]] = true
 	value, ok := r.env(m[1])
 	if !ok {
@@ -312,6 +340,7 @@ func join(key, name string) string {
 // dataFolder is where the data is when nothing says so, "" where that cannot be told.
 func (r *reader) dataFolder(root bool) string {
 	if dir, _ := r.env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		r.dataFrom = "XDG_DATA_HOME"
 		return filepath.Join(dir, "memoryd")
 	}
 	if root {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,29 +132,40 @@ func printCreated(w io.Writer, k createdKey) {
 }
 
 func (k *keys) list() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the keys", Args: args(0, 0, "no words"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if !k.offline() {
-				answer, err := k.client.call(c.Context(), http.MethodGet, "/v1/keys", nil, nil)
-				if err != nil {
-					return err
-				}
-				var out keyList
-				return k.client.show(answer, &out, func(w io.Writer) { out.print(w, time.Now()) })
+	var p access.Page
+	c := &cobra.Command{Use: "list", Short: "List the keys", Args: args(0, 0, "no words")}
+	c.Flags().IntVar(&p.Limit, "limit", 0, "how many (50)")
+	c.Flags().StringVar(&p.Cursor, "cursor", "", "where the page before ended")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if !k.offline() {
+			query := params{}
+			query.number("limit", p.Limit)
+			query.text("cursor", p.Cursor)
+			answer, err := k.client.call(c.Context(), http.MethodGet, "/v1/keys", url.Values(query), nil)
+			if err != nil {
+				return err
 			}
-			return k.local(c.Context(), func(a *access.Access, g access.Grant) error {
-				list, err := a.Keys(c.Context(), g)
-				if err != nil {
-					return err
-				}
-				out := keyList{Items: list}
-				return k.answer(out, func(w io.Writer) { out.print(w, time.Now()) })
-			})
-		}}
+			var out keyList
+			return k.client.show(answer, &out, func(w io.Writer) { out.print(w, time.Now()) })
+		}
+		return k.local(c.Context(), func(a *access.Access, g access.Grant) error {
+			list, next, err := a.KeyPage(c.Context(), g, p)
+			if err != nil {
+				return err
+			}
+			out := keyList{Items: list, NextCursor: next}
+			if next != "" {
+				fmt.Fprintln(k.client.sys.err, "more: --cursor "+next)
+			}
+			return k.answer(out, func(w io.Writer) { out.print(w, time.Now()) })
+		})
+	}
+	return c
 }
 
 type keyList struct {
-	Items []memoryd.Key `json:"items"`
+	Items      []memoryd.Key `json:"items"`
+	NextCursor string        `json:"next_cursor,omitempty"`
 }
 
 func (l keyList) print(w io.Writer, now time.Time) {

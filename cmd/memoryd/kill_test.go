@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -10,9 +11,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	_ "github.com/ncruces/go-sqlite3/driver"
 )
@@ -26,16 +30,35 @@ type killer struct {
 	mu       sync.Mutex
 	memories map[string]map[string]string // user → id → text
 	messages map[string]map[string]string // session → id → text
+	changes  map[string]map[string]string // owner → path → tag; only counted
+	changers [4]*changer
 }
 
-const killRounds = 10
+// kills is how often the server is killed: by MEMORYD_KILLS, else ten times.
+func kills(t *testing.T) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("MEMORYD_KILLS"), "10"))
+	if err != nil || n < 1 {
+		t.Fatalf("MEMORYD_KILLS: %v", err)
+	}
+	return n
+}
 
 // Whatever was acknowledged before a kill -9 is there afterwards, once, and the database is whole.
 func TestKill(t *testing.T) {
 	data := t.TempDir()
-	k := &killer{t: t, memories: map[string]map[string]string{}, messages: map[string]map[string]string{}}
-	for round := range killRounds {
+	k := &killer{t: t, memories: map[string]map[string]string{}, messages: map[string]map[string]string{}, changes: map[string]map[string]string{}}
+	for i := range k.changers {
+		k.changers[i] = &changer{k: k, owner: fmt.Sprintf("changer-%d", i)}
+	}
+	if _, err := builtOnce(); err != nil { // not to be measured below
+		t.Fatal(err)
+	}
+	var recovery []time.Duration
+	rounds := kills(t)
+	for round := range rounds {
+		began := time.Now()
 		d := start(t, data, nil)
+		recovery = append(recovery, time.Since(began))
 		k.base = d.url
 		k.check()
 		k.round(d, round)
@@ -46,7 +69,9 @@ func TestKill(t *testing.T) {
 	k.check()
 	d.stop()
 	integrity(t, data)
-	t.Logf("%d acknowledged writes over %d kills", k.acked.Load(), killRounds)
+	slices.Sort(recovery)
+	t.Logf("%d acknowledged writes over %d kills; started again in p50 %v, p99 %v",
+		k.acked.Load(), rounds, recovery[len(recovery)/2], recovery[len(recovery)*99/100])
 }
 
 // round writes until the server is killed, which is after a random number of acknowledgements.
@@ -71,17 +96,21 @@ func (k *killer) round(d *daemon, round int) {
 		}
 	}
 	var wg sync.WaitGroup
-	for w := range 6 {
+	for w := range 8 {
 		wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				tag := fmt.Sprintf("round %d writer %d step %d", round, w, n)
 				var err error
-				switch w % 3 {
-				case 0:
+				switch {
+				case w >= 6:
+					err = k.changers[w-4].session(tag, acknowledged)
+				case w >= 4:
+					err = k.changers[w-4].memory(tag, acknowledged)
+				case w == 0:
 					err = k.add(fmt.Sprintf("user-%d", w), tag, acknowledged)
-				case 1:
+				case w == 1:
 					err = k.batch(fmt.Sprintf("user-%d", w), tag, acknowledged)
-				case 2:
+				default:
 					err = k.append(fmt.Sprintf("chat-%d", w), tag, acknowledged)
 				}
 				if err != nil {
@@ -166,6 +195,9 @@ func (k *killer) check() {
 	k.t.Helper()
 	for user, want := range k.memories {
 		k.compare(user, want, k.pages("/v1/memories", url.Values{"user": {user}, "limit": {"200"}}, "text"))
+	}
+	for _, c := range k.changers {
+		c.check()
 	}
 	for session, want := range k.messages {
 		k.compare(session, want, k.pages("/v1/sessions/"+session+"/messages", url.Values{"limit": {"200"}}, "content"))

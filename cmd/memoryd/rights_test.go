@@ -133,7 +133,7 @@ func drawRights(rt *rapid.T) map[string]right {
 
 func configOf(named map[string]right) string {
 	var b strings.Builder
-	b.WriteString("agents:\n  named:\n")
+	b.WriteString("auth: {rate: {per_key_per_second: 0}}\nagents:\n  named:\n")
 	quoted := func(list []string) string {
 		out := make([]string, len(list))
 		for i, s := range list {
@@ -178,6 +178,8 @@ func fill(c caller) world {
 	w.op.want(201, "POST", "/v1/keys", obj{"kind": "tenant", "tenant": "t2"})
 	for _, tn := range tenantNames {
 		op := w.op.in(tn)
+		op.want(201, "PUT", "/v1/agents/of-"+tn, obj{"read": []string{"global"}})
+		op.want(201, "PUT", "/v1/sessions/of-"+tn, obj{"user": "of-" + tn})
 		for _, u := range userNames {
 			for _, s := range scopeNames {
 				x := row{tn, u, s}

@@ -114,8 +114,10 @@ func rootCommand(sys system) *cobra.Command {
 	})
 	root.AddCommand(
 		serveCommand(sys), demoCommand(sys), versionCommand(sys),
-		keyCommand(sys), migrateCommand(sys),
+		initCommand(sys), configCommand(sys), doctorCommand(sys), statusCommand(sys),
+		keyCommand(sys), tenantCommand(sys), agentCommand(sys), userCommand(sys), migrateCommand(sys),
 		addCommand(sys), searchCommand(sys), contextCommand(sys), sessionCommand(sys), memoryCommand(sys),
+		exportCommand(sys), importCommand(sys), backupCommand(sys), restoreCommand(sys),
 	)
 	return root
 }

@@ -37,13 +37,19 @@ func newConfigFlags(c *cobra.Command, sys system, keys map[string]string) *confi
 }
 
 func (f *configFlags) read() (config, error) {
+	c, _, err := f.load()
+	return c, err
+}
+
+// load is read that also answers where each value came from.
+func (f *configFlags) load() (config, *reader, error) {
 	set := map[string]string{}
 	for key, value := range f.set {
 		if *value != "" {
 			set[key] = *value
 		}
 	}
-	return readConfig(f.config, set, f.sys.env, f.sys.environ...)
+	return loadConfig(f.config, set, f.sys.env, f.sys.environ...)
 }
 
 func serveCommand(sys system) *cobra.Command {
@@ -68,13 +74,17 @@ func serve(ctx context.Context, flags *configFlags) error {
 		return err
 	}
 	defer ln.Close()
-	a, err := build(ctx, c, isLoopback(ln.Addr()), log)
+	loopback := isLoopback(ln.Addr())
+	if err := checkDoor(ctx, c, loopback, ln.Addr().String()); err != nil {
+		return err
+	}
+	a, err := build(ctx, c, loopback, log)
 	if err != nil {
 		return err
 	}
 	open, err := a.front.Load().access.Open(ctx)
 	if memoryd.CodeOf(err) == memoryd.Invalid {
-		err = fmt.Errorf("others can reach %s, and the store holds no key; make one first: %s; or listen on 127.0.0.1", ln.Addr(), firstKey(c))
+		err = errNoKey(c, ln.Addr().String())
 	}
 	if err != nil {
 		return errors.Join(plainError(err), a.Close())

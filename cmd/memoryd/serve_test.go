@@ -279,7 +279,7 @@ func TestStoreThatCannotOpen(t *testing.T) {
 	running := t.TempDir()
 	start(t, running, nil)
 	for what, test := range map[string]struct{ data, told string }{
-		"no database":  {folder(func(dir string) { write(t, filepath.Join(dir, "memoryd.db"), strings.Repeat("no database ", 100)) }), "file is not a database"},
+		"no database":  {folder(func(dir string) { write(t, filepath.Join(dir, "memoryd.db"), strings.Repeat("no database ", 100)) }), "encrypted, damaged or no database"},
 		"a folder":     {folder(func(dir string) { _ = os.MkdirAll(filepath.Join(dir, "memoryd.db"), 0o700) }), "is a directory"},
 		"no folder":    {filepath.Join(folder(func(dir string) { write(t, filepath.Join(dir, "file"), "") }), "file"), "not a directory"},
 		"newer schema": {folder(func(dir string) { newerSchema(t, dir) }), "the schema is newer than this program: it has version 99"},

@@ -56,6 +56,7 @@ type Access struct {
 	defaults Settings
 	policy   agent
 	named    map[string]agent
+	file     map[string]AgentConfig // what named was made of
 
 	mu      sync.Mutex
 	door    door
@@ -73,7 +74,7 @@ const (
 
 // New checks the configuration; errors name the bad key of it (agents.named.writer.read[0]).
 func New(o Options) (*Access, error) {
-	a := &Access{store: o.Store, now: o.Now, mode: o.Mode, loopback: o.Loopback, tenant: o.DefaultTenant, base: o.Default}
+	a := &Access{store: o.Store, now: o.Now, mode: o.Mode, loopback: o.Loopback, tenant: o.DefaultTenant, base: o.Default, file: o.Named}
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -205,6 +206,9 @@ type Identity struct {
 
 // Writer is what logs and provenance call the identity; never the key itself.
 func (id Identity) Writer() string { return id.writer }
+
+// Kind is operator, tenant or agent.
+func (id Identity) Kind() string { return id.kind }
 
 // IsZero says whether the identity is nobody.
 func (id Identity) IsZero() bool { return id.kind == "" }

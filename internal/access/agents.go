@@ -58,20 +58,28 @@ func resolve(path string, base, c AgentConfig) (agent, error) {
 		}
 	}
 	var err error
-	if a.read, err = parseRights(path+".read", c.Read); err != nil {
+	if a.read, err = parseRights(at(path, "read"), c.Read); err != nil {
 		return agent{}, err
 	}
-	if a.write, err = parseRights(path+".write", c.Write); err != nil {
+	if a.write, err = parseRights(at(path, "write"), c.Write); err != nil {
 		return agent{}, err
 	}
 	for i, t := range c.AllowedTypes {
 		if !slices.Contains(memoryd.Types, t) {
-			return agent{}, memoryd.BadField(fmt.Sprintf("%s.allowed_types[%d]", path, i), "want one of %v", memoryd.Types)
+			return agent{}, memoryd.BadField(at(path, fmt.Sprintf("allowed_types[%d]", i)), "want one of %v", memoryd.Types)
 		}
 	}
 	a.types, a.limited = slices.Clone(c.AllowedTypes), c.AllowedTypes != nil
 	a.operator = c.Operator != nil && *c.Operator
 	return a, nil
+}
+
+// at is where a key of the agent at path stands; an agent of the API stands at none.
+func at(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
 }
 
 func (a *agent) overlay(path string, c AgentConfig) error {
@@ -92,7 +100,7 @@ func (a *agent) overlay(path string, c AgentConfig) error {
 			continue
 		}
 		if *n.value < 0 || *n.value > n.limit {
-			return memoryd.BadField(path+"."+n.name, "want 0 to %d", n.limit)
+			return memoryd.BadField(at(path, n.name), "want 0 to %d", n.limit)
 		}
 		*n.into = *n.value
 	}
@@ -108,7 +116,7 @@ func (a *agent) overlay(path string, c AgentConfig) error {
 			continue
 		}
 		if t.value.Rank() == 0 {
-			return memoryd.BadField(path+"."+t.name, "want high, medium or low")
+			return memoryd.BadField(at(path, t.name), "want high, medium or low")
 		}
 		*t.into = t.value
 	}
@@ -124,7 +132,7 @@ func (a *agent) overlayFilter(path, value string) error {
 		on := value == "true"
 		a.settings.FilterSensitive = &on
 	default:
-		return memoryd.BadField(path+".filter_sensitive", "want auto, true or false")
+		return memoryd.BadField(at(path, "filter_sensitive"), "want auto, true or false")
 	}
 	return nil
 }
@@ -151,9 +159,10 @@ func parseRights(path string, list []string) (rights, error) {
 		case "agent:*":
 			r.scopes.Agents = true
 		default:
-			s, err := memoryd.ParseScope(fmt.Sprintf("%s[%d]", path, i), text)
+			s, err := memoryd.ParseScope("", text)
 			if err != nil {
-				return rights{}, err
+				return rights{}, memoryd.BadFieldAs("bad-scope", fmt.Sprintf("%s[%d]", path, i),
+					"want global, dm, group:ID, group:*, agent:ID, agent:*, agent:self or none; an ID takes 1 to 128 letters, digits and . _ @ + -")
 			}
 			r.scopes = r.scopes.With(s)
 		}

@@ -68,10 +68,10 @@ func (a *Access) tenantOf(id Identity, ask Ask) string {
 
 // unnarrowed is what the identity may do when the request names no agent. An agent's is nothing until it is narrowed.
 func (a *Access) unnarrowed(id Identity, tenant string) (Grant, error) {
-	g := Grant{tenant: tenant, writer: id.writer, settings: a.defaults}
+	g := Grant{tenant: tenant, home: tenant == a.tenant, writer: id.writer, settings: a.defaults}
 	switch id.kind {
 	case kindOperator, kindTenant:
-		g.operator = id.kind == kindOperator
+		g.operator, g.manages = id.kind == kindOperator, true
 		g.reads, g.writes, g.maxTrust = memoryd.AllScopes(), memoryd.AllScopes(), memoryd.High
 		// Nobody switched anything off: the switch is an agent's.
 		g.settings.LongTerm = true
@@ -92,6 +92,7 @@ func (g *Grant) narrow(ag agent, kind string) {
 		g.reads, g.writes = ag.read.of(g.agent).Within(g.reads), ag.write.of(g.agent).Within(g.writes)
 		g.maxTrust, g.operator = ag.maxTrust.Lower(g.maxTrust), ag.operator && g.operator
 	}
+	g.manages = g.operator
 	g.types, g.limited = ag.types, ag.limited
 	g.settings = ag.settings
 }

@@ -28,11 +28,13 @@ type Settings struct {
 // Grant is what one request may do. The zero Grant may do nothing.
 type Grant struct {
 	tenant   string
+	home     bool   // the tenant is the default one, which is always there
 	user     string // bound or named, "" for neither
 	bound    string // the user that the credential is bound to, "" for any
 	agent    string // bound or named
 	writer   string
 	operator bool
+	manages  bool           // the tenant's agents and users
 	reads    memoryd.Scopes // of memories
 	writes   memoryd.Scopes // of memories
 	types    []memoryd.Type // nil: all
@@ -74,6 +76,9 @@ func (g Grant) Writer() string { return g.writer }
 
 // Operator says whether the credential reaches all tenants and settings.
 func (g Grant) Operator() bool { return g.operator }
+
+// Manages says whether the credential may see the tenant as a whole and set its agents: an operator's or the tenant's.
+func (g Grant) Manages() bool { return g.manages }
 
 // Reads is the scopes whose memories may be read.
 func (g Grant) Reads() memoryd.Scopes { return g.reads }

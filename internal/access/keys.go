@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"memoryd"
 )
@@ -36,9 +34,12 @@ type NewKey struct {
 	User    string // of an agent key, "" for any
 	Name    string // free text, to know it by
 	Expires *time.Time
+
+	Repeat memoryd.Repeat // of the request
 }
 
-// CreateKey makes a key and, for a tenant or agent key, its tenant. The secret is answered this once and kept nowhere.
+// CreateKey makes a key and, for a tenant or agent key, its tenant. The secret is answered this once and kept nowhere,
+// so that a repeated request is a conflict that names the key.
 func (a *Access) CreateKey(ctx context.Context, g Grant, n NewKey) (secret string, k memoryd.Key, err error) {
 	if !g.operator {
 		return "", memoryd.Key{}, errNotOperator()
@@ -55,6 +56,12 @@ func (a *Access) CreateKey(ctx context.Context, g Grant, n NewKey) (secret strin
 	hash := sha256.Sum256([]byte(secret))
 	k = memoryd.Key{ID: id, Hash: hash[:], Kind: n.Kind, Tenant: n.Tenant, Agent: n.Agent, User: n.User, Name: n.Name, Created: now, Expires: n.Expires}
 	err = a.store.Write(ctx, func(tx memoryd.Tx) error {
+		if err := g.Stands(tx, now); err != nil {
+			return err
+		}
+		if err := n.once(tx, g, k); err != nil {
+			return err
+		}
 		if err := leavesOperator(tx, g, k, now); err != nil {
 			return err
 		}
@@ -102,16 +109,22 @@ func (n NewKey) check(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if utf8.RuneCountInString(n.Name) > memoryd.MaxID {
-		return memoryd.BadFieldAs("too-long", "name", "is longer than %d characters", memoryd.MaxID)
-	}
-	if !utf8.ValidString(n.Name) || strings.ContainsFunc(n.Name, unicode.IsControl) {
-		return memoryd.BadField("name", "holds no control characters, and is UTF-8")
+	if err := checkName(n.Name); err != nil {
+		return err
 	}
 	if n.Expires != nil && !n.Expires.After(now) {
 		return memoryd.BadField("expires", "lies in the past")
 	}
 	return nil
+}
+
+// KeyPage is a page of Keys, by id.
+func (a *Access) KeyPage(ctx context.Context, g Grant, p Page) (page []memoryd.Key, next string, err error) {
+	list, err := a.Keys(ctx, g)
+	if err != nil {
+		return nil, "", err
+	}
+	return cut(p, "keys", list, func(k memoryd.Key) string { return k.ID })
 }
 
 // Keys lists all keys, without their secrets, which nobody knows. Operators only.

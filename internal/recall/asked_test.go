@@ -5,16 +5,22 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"memoryd"
 	"memoryd/internal/access"
 )
 
-// asking answers nothing and remembers what it was asked.
-type asking struct{ queries []memoryd.Query }
+// asking answers nothing and remembers what it was asked. An arm that came too late may still ask beside the next.
+type asking struct {
+	mu      sync.Mutex
+	queries []memoryd.Query
+}
 
 func (a *asking) Search(_ context.Context, q memoryd.Query) (memoryd.Found, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.queries = append(a.queries, q)
 	return memoryd.Found{}, nil
 }

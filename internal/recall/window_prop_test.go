@@ -81,7 +81,7 @@ func TestWindowProperties(t *testing.T) {
 	})
 }
 
-func checkBudget(t *rapid.T, f frame, w window) {
+func checkBudget(t rapid.TB, f frame, w window) {
 	sum := 0
 	for _, m := range w.messages {
 		sum += m.Tokens
@@ -101,7 +101,7 @@ func checkBudget(t *rapid.T, f frame, w window) {
 }
 
 // checkFront checks the system messages and answers the rest.
-func checkFront(t *rapid.T, list []memoryd.Message) []memoryd.Message {
+func checkFront(t rapid.TB, list []memoryd.Message) []memoryd.Message {
 	n := 0
 	seen := map[string]bool{}
 	for n < len(list) && list[n].Role == memoryd.RoleSystem {
@@ -115,7 +115,7 @@ func checkFront(t *rapid.T, list []memoryd.Message) []memoryd.Message {
 	return list[n:]
 }
 
-func checkTurns(t *rapid.T, chat []memoryd.Message) {
+func checkTurns(t rapid.TB, chat []memoryd.Message) {
 	last := memoryd.RoleSystem
 	for i, m := range chat {
 		switch {
@@ -139,7 +139,7 @@ func checkTurns(t *rapid.T, chat []memoryd.Message) {
 }
 
 // checkCalls checks that calls and the results directly behind them are the same multiset.
-func checkCalls(t *rapid.T, chat []memoryd.Message) {
+func checkCalls(t rapid.TB, chat []memoryd.Message) {
 	for i := 0; i < len(chat); i++ {
 		if chat[i].Role != memoryd.RoleAssistant {
 			continue
@@ -163,7 +163,7 @@ func checkCalls(t *rapid.T, chat []memoryd.Message) {
 var mark = regexp.MustCompile(`#(\d+)#`)
 
 // checkNoHole checks that what stands in the window is the newest part of the chat, in order and without a hole.
-func checkNoHole(t *rapid.T, f frame, in []memoryd.Message, w window, chat []memoryd.Message) {
+func checkNoHole(t rapid.TB, f frame, in []memoryd.Message, w window, chat []memoryd.Message) {
 	var got []string
 	for _, m := range chat {
 		got = append(got, mark.FindAllString(m.Text, -1)...)

@@ -19,25 +19,35 @@ const (
 
 // Add keeps one memory, or confirms the active one of the same text that stands in the scope.
 func (w *Writer) Add(ctx context.Context, g access.Grant, r AddRequest) (Added, error) {
+	return w.add(ctx, g, r, nil)
+}
+
+func (w *Writer) add(ctx context.Context, g access.Grant, r AddRequest, k keep) (Added, error) {
 	m, notes, err := w.prepare(g, "", r, w.now())
 	if err != nil {
 		return Added{}, err
 	}
 	var out Added
-	err = w.write(ctx, "add", func(tx memoryd.Tx) (err error) {
-		out, err = w.put(tx, g, "", m)
-		return err
+	err = w.write(ctx, g, "add", func(tx memoryd.Tx) (err error) {
+		if out, err = w.put(tx, g, "", m); err != nil {
+			return err
+		}
+		out.Notes = notes
+		return k.result(tx, receiptOf(BatchItem{Added: out}))
 	})
 	if err != nil {
 		return Added{}, err
 	}
-	out.Notes = notes
 	return out, nil
 }
 
 // AddBatch keeps many memories at once. An item that is refused carries its error and leaves the others be; an error
 // of the call means that none was kept. Items with equal texts are one memory.
 func (w *Writer) AddBatch(ctx context.Context, g access.Grant, list []AddRequest) ([]BatchItem, error) {
+	return w.addBatch(ctx, g, list, nil)
+}
+
+func (w *Writer) addBatch(ctx context.Context, g access.Grant, list []AddRequest, k keep) ([]BatchItem, error) {
 	switch {
 	case len(list) == 0:
 		return nil, memoryd.BadField("items", "is empty")
@@ -54,10 +64,10 @@ func (w *Writer) AddBatch(ctx context.Context, g access.Grant, list []AddRequest
 			good = append(good, i)
 		}
 	}
-	if len(good) == 0 {
+	if len(good) == 0 && k == nil {
 		return out, nil
 	}
-	err := w.write(ctx, "add batch", func(tx memoryd.Tx) error {
+	err := w.write(ctx, g, "add batch", func(tx memoryd.Tx) error {
 		for _, i := range good {
 			added, err := w.put(tx, g, item(i), memories[i])
 			var bad *memoryd.Error
@@ -66,7 +76,7 @@ func (w *Writer) AddBatch(ctx context.Context, g access.Grant, list []AddRequest
 			}
 			out[i] = BatchItem{Added: Added{Memory: added.Memory, State: added.State, Notes: out[i].Notes}, Err: err}
 		}
-		return nil
+		return k.result(tx, receiptsOf(out))
 	})
 	if err != nil {
 		return nil, err

@@ -12,8 +12,13 @@ import (
 )
 
 // Append stores messages at the end of a session, which it creates when it is missing: all of them, or none. A message
-// whose id the session holds already is not stored again; with another content it is refused.
+// whose id the session holds already is not stored again; with another content it is refused. In ModeSync messages
+// without an id are known by role and content, and only those behind the ones that the session holds are stored.
 func (w *Writer) Append(ctx context.Context, g access.Grant, session string, r AppendRequest) (Appended, error) {
+	return w.append(ctx, g, session, r, nil)
+}
+
+func (w *Writer) append(ctx context.Context, g access.Grant, session string, r AppendRequest, k keep) (Appended, error) {
 	id, child := parent(session)
 	if err := checkSession(id, r.Group); err != nil {
 		return Appended{}, err
@@ -23,31 +28,43 @@ func (w *Writer) Append(ctx context.Context, g access.Grant, session string, r A
 		return Appended{}, memoryd.BadField("messages", "is empty")
 	case len(r.Messages) > maxMessages:
 		return Appended{}, memoryd.BadFieldAs("too-long", "messages", "holds more than %d messages", maxMessages)
+	case r.Mode != "" && r.Mode != ModeAppend && r.Mode != ModeSync:
+		return Appended{}, memoryd.BadField("mode", "want append or sync")
 	}
 	b, err := w.batch(g, r.Messages, child)
 	if err != nil {
 		return Appended{}, err
 	}
+	look, err := w.known(ctx, g, id, r.Mode, b)
+	if err != nil {
+		return Appended{}, err
+	}
 	var out Appended
-	err = w.write(ctx, "append", func(tx memoryd.Tx) error {
+	err = w.write(ctx, g, "append", func(tx memoryd.Tx) error {
 		s, err := b.open(tx, g, id, r.Group)
 		if err != nil {
 			return err
 		}
-		out, err = b.store(tx, g, s)
-		return err
+		if b.settled, err = look(tx, s); err != nil {
+			return err
+		}
+		if out, err = b.store(tx, g, s); err != nil {
+			return err
+		}
+		out.Notes = b.notes
+		return k.result(tx, appendedReceipt{out, s.Created})
 	})
 	if err != nil {
 		return Appended{}, err
 	}
-	out.Notes = b.notes
 	return out, nil
 }
 
 // batch is the messages of one request, checked.
 type batch struct {
-	items []incoming
-	notes []string
+	items   []incoming
+	notes   []string
+	settled map[int]AppendedItem // items that are not to be stored
 }
 
 type incoming struct {
@@ -126,6 +143,10 @@ func (b *batch) store(tx memoryd.Tx, g access.Grant, s memoryd.Session) (Appende
 	)
 	for i, m := range b.items {
 		at[i] = -1
+		if item, ok := b.settled[i]; ok {
+			out.Items[i] = item
+			continue
+		}
 		if m.dropped {
 			out.Items[i] = AppendedItem{Dropped: true}
 			if m.own {

@@ -24,7 +24,7 @@ func (w *Writer) Update(ctx context.Context, g access.Grant, id string, p Patch)
 		out   memoryd.Memory
 		notes []string
 	)
-	err = w.write(ctx, "update", func(tx memoryd.Tx) error {
+	err = w.write(ctx, g, "update", func(tx memoryd.Tx) error {
 		old, err := memory(tx, g, id)
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func sameTime(a, b *time.Time) bool {
 
 // Delete archives a memory, from where Restore brings it back. One that was deleted before is answered as it is.
 func (w *Writer) Delete(ctx context.Context, g access.Grant, id string) (memoryd.Memory, error) {
-	return w.move(ctx, "delete", g, id, func(m *memoryd.Memory, now time.Time) (bool, error) {
+	return w.move(ctx, "delete", g, id, nil, func(m *memoryd.Memory, now time.Time) (bool, error) {
 		if m.Status == memoryd.Archived && m.ArchivedAt != nil && m.ArchivedAt.Reason == Deleted {
 			return false, nil
 		}
@@ -156,7 +156,11 @@ func (w *Writer) Delete(ctx context.Context, g access.Grant, id string) (memoryd
 
 // Restore makes an archived memory active again. ErrTwin when an active one of its text stands in the scope by now.
 func (w *Writer) Restore(ctx context.Context, g access.Grant, id string) (memoryd.Memory, error) {
-	return w.move(ctx, "restore", g, id, func(m *memoryd.Memory, _ time.Time) (bool, error) {
+	return w.restore(ctx, g, id, nil)
+}
+
+func (w *Writer) restore(ctx context.Context, g access.Grant, id string, k keep) (memoryd.Memory, error) {
+	return w.move(ctx, "restore", g, id, k, func(m *memoryd.Memory, _ time.Time) (bool, error) {
 		if m.Status != memoryd.Archived {
 			return false, memoryd.Errorf(memoryd.Conflict, "conflict", "the memory is %s; only archived ones can be restored", m.Status)
 		}
@@ -166,12 +170,12 @@ func (w *Writer) Restore(ctx context.Context, g access.Grant, id string) (memory
 }
 
 // move changes a memory's status; to says how, and false when nothing is to be done.
-func (w *Writer) move(ctx context.Context, what string, g access.Grant, id string, to func(*memoryd.Memory, time.Time) (bool, error)) (memoryd.Memory, error) {
+func (w *Writer) move(ctx context.Context, what string, g access.Grant, id string, k keep, to func(*memoryd.Memory, time.Time) (bool, error)) (memoryd.Memory, error) {
 	if err := memoryd.CheckID("id", id); err != nil {
 		return memoryd.Memory{}, err
 	}
 	var out memoryd.Memory
-	err := w.write(ctx, what, func(tx memoryd.Tx) error {
+	err := w.write(ctx, g, what, func(tx memoryd.Tx) error {
 		old, err := memory(tx, g, id)
 		if err != nil {
 			return err
@@ -181,8 +185,10 @@ func (w *Writer) move(ctx context.Context, what string, g access.Grant, id strin
 		if changed, err := to(&m, now); err != nil || !changed {
 			return err
 		}
-		out, err = replace(tx, g, old, m, now)
-		return err
+		if out, err = replace(tx, g, old, m, now); err != nil {
+			return err
+		}
+		return k.result(tx, struct{}{})
 	})
 	if err != nil {
 		return memoryd.Memory{}, err

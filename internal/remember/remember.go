@@ -18,6 +18,8 @@ type Options struct {
 	Fold  func(text string) string // how texts are compared: NFKC, lower case, Traditional as Simplified
 	Now   func() time.Time
 	NewID func() string // UUIDv7
+
+	Working Working
 }
 
 // AddRequest is one memory to keep.
@@ -68,6 +70,7 @@ type SessionRequest struct {
 // AppendRequest is messages to store in a session, which is created when it is missing.
 type AppendRequest struct {
 	Group    string // counts when it creates the session
+	Mode     string // ModeAppend, or ModeSync where Messages is all that was said, old and new
 	Messages []NewMessage
 }
 

@@ -96,7 +96,7 @@ func (w *Writer) PutSession(ctx context.Context, g access.Grant, id string, r Se
 		return memoryd.Session{}, false, nil, err
 	}
 	now := w.now()
-	err = w.write(ctx, "put session", func(tx memoryd.Tx) error {
+	err = w.write(ctx, g, "put session", func(tx memoryd.Tx) error {
 		found, exists, err := find(tx, g, id, r.Group, now)
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func (w *Writer) DeleteSession(ctx context.Context, g access.Grant, id string) (
 	if err := checkSession(id, ""); err != nil {
 		return 0, err
 	}
-	err = w.write(ctx, "delete session", func(tx memoryd.Tx) error {
+	err = w.write(ctx, g, "delete session", func(tx memoryd.Tx) error {
 		_, exists, err := lookUp(tx, g, id)
 		if err != nil {
 			return err

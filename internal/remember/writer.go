@@ -16,14 +16,16 @@ import (
 
 // Writer is the write path. It is safe for concurrent use.
 type Writer struct {
-	o Options
+	o       Options
+	flights flights
 }
 
-// New fills in the clock; every other option is needed.
+// New fills in the clock and the bounds of working memory; every other option is needed.
 func New(o Options) *Writer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Working = o.Working.filled()
 	return &Writer{o: o}
 }
 
@@ -43,7 +45,18 @@ type raced struct{ error }
 
 func (r raced) Unwrap() error { return r.error }
 
-func (w *Writer) write(ctx context.Context, what string, f func(memoryd.Tx) error) error {
+// write runs f in a transaction in which the grant's tenant is there.
+func (w *Writer) write(ctx context.Context, g access.Grant, what string, f func(memoryd.Tx) error) error {
+	now := w.now()
+	return w.commit(ctx, what, func(tx memoryd.Tx) error {
+		if err := g.Stands(tx, now); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+func (w *Writer) commit(ctx context.Context, what string, f func(memoryd.Tx) error) error {
 	var err error
 	for range tries {
 		err = w.o.Store.Write(ctx, f)
@@ -60,9 +73,11 @@ func (w *Writer) write(ctx context.Context, what string, f func(memoryd.Tx) erro
 	return fmt.Errorf("remember: %s: %w", what, err)
 }
 
-// hash is equal for texts that say the same word for word.
-func (w *Writer) hash(text string) string {
-	sum := sha256.Sum256([]byte(strings.TrimSpace(w.o.Fold(text))))
+func (w *Writer) hash(text string) string { return Hash(w.o.Fold, text) }
+
+// Hash is equal for texts that say the same word for word once they are folded.
+func Hash(fold func(string) string, text string) string {
+	sum := sha256.Sum256([]byte(strings.TrimSpace(fold(text))))
 	return hex.EncodeToString(sum[:])
 }
 

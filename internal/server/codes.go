@@ -41,7 +41,7 @@ func kinds() map[string]kind {
 		"conflict":          {memoryd.Conflict, 409, "It does not go together with what is there", "Read the current state and decide again."},
 		"version":           {memoryd.Conflict, 412, "The version has moved on", "Read it again and repeat the change with the new version in If-Match."},
 		"duplicate":         {memoryd.Conflict, 409, "An equal one is there already", "An active memory of the same text stands in the scope."},
-		"idempotency":       {memoryd.Conflict, 409, "The idempotency key was used for something else", "Use a new key for a new request."},
+		"idempotency":       {memoryd.Conflict, 409, "The idempotency key stands for another request, or for one that cannot be answered again", "A new request takes a new key. With Retry-After: the first request is under way; ask again."},
 		"managed-by-config": {memoryd.Conflict, 409, "The configuration file decides this", "Change the file and reload it."},
 		"immutable":         {memoryd.Conflict, 409, "It cannot be changed", "It was stored as immutable."},
 		"too-large":         {memoryd.Exhausted, 413, "The body is too large", "Send less at once; http.max_body sets the limit."},

@@ -37,7 +37,10 @@ func apiConfig(version string, problems huma.Transformer) huma.Config {
 			Tags: []*huma.Tag{
 				{Name: "Finding", Description: "What belongs before a model request, and search."},
 				{Name: "Sessions", Description: "Conversations and their messages, in order."},
+				{Name: "Working memory", Description: "Values that one run of an agent keeps for itself, for a while."},
 				{Name: "Memories", Description: "Single statements worth keeping, each with one scope."},
+				{Name: "Agents", Description: "What each agent may do and how it is served."},
+				{Name: "Tenants", Description: "Tenants, and the users of one."},
 				{Name: "Keys", Description: "Credentials; for operators."},
 				{Name: "Server", Description: "How the server is."},
 			},

@@ -28,7 +28,7 @@ func degradedOf(list []memoryd.Degraded) []Degraded {
 // Looking is what context and search have in common.
 type Looking struct {
 	Query    string `json:"query" doc:"What is asked for; for a context, the user's message." minLength:"1" maxLength:"8192" example:"what tea does she like?"`
-	Group    string `json:"group,omitempty" doc:"The chat or team that the request comes from." minLength:"1" maxLength:"128"`
+	Group    string `json:"group,omitempty" doc:"The chat or team that the request comes from." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x2a\\x2c\\x2f\\x3a-\\x3f\\x5b-\\x5e\\x60\\x7b-\\x9f]+$"`
 	DM       *bool  `json:"dm,omitempty" doc:"Whether what is between the user and agents one-to-one is looked at. Absent: where there is no group."`
 	Context  string `json:"context,omitempty" doc:"What was said before, to find by; its first 200 characters count." minLength:"1" maxLength:"8192"`
 	Mode     string `json:"mode,omitempty" doc:"keyword looks for words only." enum:"hybrid,keyword"`

@@ -39,7 +39,7 @@ func (s *Server) cors(x *exchange, r *http.Request, origin string) (done bool) {
 	h := x.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, X-Request-ID")
+	h.Set("Access-Control-Expose-Headers", "ETag, Idempotency-Replayed, Retry-After, X-Request-ID")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
@@ -48,7 +48,7 @@ func (s *Server) cors(x *exchange, r *http.Request, origin string) (done bool) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", strings.Join(allowed, ", "))
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, X-API-Key, X-Memoryd-Tenant, X-Request-ID, Traceparent")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, X-API-Key, X-Memoryd-Tenant, X-Request-ID, Traceparent")
 	h.Set("Access-Control-Max-Age", "600")
 	x.WriteHeader(http.StatusNoContent)
 	return true

@@ -267,6 +267,7 @@ func (r *rig) dump() string {
 	err := r.store.Read(context.Background(), func(tx memoryd.Tx) error {
 		show(tx.Tenants.List())
 		show(tx.Keys.List(""))
+		show(tx.Agents.List("default"))
 		all, owner := memoryd.AllScopes(), memoryd.Owner{Tenant: "default"}
 		memories, err := tx.Memories.List(owner, all, memoryd.MemoryFilter{Statuses: memoryd.Statuses, Limit: 10_000})
 		show(memories, err)

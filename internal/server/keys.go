@@ -17,12 +17,13 @@ type KeyBody struct {
 	Tenant  string `json:"tenant,omitempty" doc:"Of a tenant or agent key; the request's own when absent." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Agent   string `json:"agent,omitempty" doc:"Of an agent key." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	User    string `json:"user,omitempty" doc:"Of an agent key: the only user that it may act for." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
-	Name    string `json:"name,omitempty" doc:"Free text to know it by." minLength:"1" maxLength:"128" example:"staging backend"`
+	Name    string `json:"name,omitempty" doc:"Free text to know it by." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"staging backend"`
 	Expires Time   `json:"expires,omitzero" doc:"From when on it is refused; never when absent."`
 }
 
 type keyInput struct {
 	Caller
+	Repeatable
 	Body KeyBody
 }
 
@@ -48,14 +49,12 @@ type CreatedKey struct {
 	Said
 }
 
-type keysInput struct{ Caller }
-
 type keysOutput struct{ Body KeyList }
 
-// KeyList is all keys.
+// KeyList is one page of keys.
 type KeyList struct {
-	Items      []Key   `json:"items" doc:"All keys, revoked ones too."`
-	NextCursor *string `json:"next_cursor" doc:"Always null: all keys are here."`
+	Items      []Key   `json:"items" doc:"The keys of this page, by id, revoked ones too."`
+	NextCursor *string `json:"next_cursor" doc:"Where the next page begins; null at the end."`
 	Said
 }
 
@@ -82,23 +81,23 @@ func (s *Server) createKey(ctx context.Context, in *keyInput) (*keyOutput, error
 		return nil, err
 	}
 	b := in.Body
-	secret, k, err := s.opt.Access.CreateKey(ctx, g, access.NewKey{Kind: b.Kind, Tenant: b.Tenant, Agent: b.Agent, User: b.User, Name: b.Name, Expires: b.Expires.ptr()})
+	secret, k, err := s.opt.Access.CreateKey(ctx, g, access.NewKey{Kind: b.Kind, Tenant: b.Tenant, Agent: b.Agent, User: b.User, Name: b.Name, Expires: b.Expires.ptr(), Repeat: in.req.repeat})
 	if err != nil {
 		return nil, err
 	}
 	return &keyOutput{CreatedKey{Key: keyOf(k), Secret: secret, Said: Said{union(g.Notes(), nil)}}}, nil
 }
 
-func (s *Server) listKeys(ctx context.Context, in *keysInput) (*keysOutput, error) {
+func (s *Server) listKeys(ctx context.Context, in *pageInput) (*keysOutput, error) {
 	g, err := in.grant(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.opt.Access.Keys(ctx, g)
+	list, next, err := s.opt.Access.KeyPage(ctx, g, access.Page{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}
-	out := KeyList{Items: make([]Key, len(list)), Said: Said{union(g.Notes(), nil)}}
+	out := KeyList{Items: make([]Key, len(list)), NextCursor: cursor(next), Said: Said{union(g.Notes(), nil)}}
 	for i, k := range list {
 		out.Items[i] = keyOf(k)
 	}
@@ -120,7 +119,7 @@ func (s *Server) keys() {
 	tags := []string{"Keys"}
 	handle(s, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/v1/keys", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Create a key", Description: "For operators. The first key closes a loopback server that was open without one.",
+		Summary: "Create a key", Description: "For operators. The first key closes a loopback server that was open without one. Repeated under its Idempotency-Key, it is 409 and names the key that was made: the secret cannot be shown again.",
 	}, s.createKey)
 	handle(s, huma.Operation{OperationID: "list-keys", Method: http.MethodGet, Path: "/v1/keys", Tags: tags, Summary: "List keys", Description: "For operators."}, s.listKeys)
 	handle(s, huma.Operation{

@@ -47,6 +47,7 @@ func (m NewMemory) request() remember.AddRequest {
 
 type addInput struct {
 	Caller
+	Repeatable
 	Body AddBody
 }
 
@@ -57,8 +58,9 @@ type AddBody struct {
 }
 
 type addOutput struct {
-	ETag string `header:"ETag"`
-	Body AddedMemory
+	ETag     string `header:"ETag"`
+	Replayed string `header:"Idempotency-Replayed"`
+	Body     AddedMemory
 }
 
 // AddedMemory is what became of a memory to keep.
@@ -70,6 +72,7 @@ type AddedMemory struct {
 
 type batchInput struct {
 	Caller
+	Repeatable
 	Body BatchBody
 }
 
@@ -79,7 +82,10 @@ type BatchBody struct {
 	Items []NewMemory `json:"items" doc:"Each is kept or refused on its own." minItems:"1" maxItems:"500"`
 }
 
-type batchOutput struct{ Body BatchAnswer }
+type batchOutput struct {
+	Replayed string `header:"Idempotency-Replayed"`
+	Body     BatchAnswer
+}
 
 // BatchAnswer is what became of each, in their order.
 type BatchAnswer struct {
@@ -171,12 +177,13 @@ func (s *Server) addMemory(ctx context.Context, in *addInput) (*addOutput, error
 	if err != nil {
 		return nil, err
 	}
-	added, err := s.opt.Remember.Add(ctx, g, in.Body.request())
+	once := s.opt.Remember.Once(in.req.repeat)
+	added, err := once.Add(ctx, g, in.Body.request())
 	if err != nil {
 		return nil, err
 	}
 	return &addOutput{
-		ETag: etag(added.Memory.Version),
+		ETag: etag(added.Memory.Version), Replayed: replayed(once.Replayed()),
 		Body: AddedMemory{Memory: memoryOf(added.Memory), State: added.State, Said: Said{union(g.Notes(), added.Notes)}},
 	}, nil
 }
@@ -190,7 +197,8 @@ func (s *Server) addBatch(ctx context.Context, in *batchInput) (*batchOutput, er
 	for i, m := range in.Body.Items {
 		requests[i] = m.request()
 	}
-	list, err := s.opt.Remember.AddBatch(ctx, g, requests)
+	once := s.opt.Remember.Once(in.req.repeat)
+	list, err := once.AddBatch(ctx, g, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +213,7 @@ func (s *Server) addBatch(ctx context.Context, in *batchInput) (*batchOutput, er
 		m := memoryOf(item.Memory)
 		out.Items[i] = BatchResult{State: item.State, Memory: &m, Said: Said{whole(item.Notes)}}
 	}
-	return &batchOutput{out}, nil
+	return &batchOutput{replayed(once.Replayed()), out}, nil
 }
 
 func (s *Server) listMemories(ctx context.Context, in *listInput) (*memoriesOutput, error) {

@@ -9,7 +9,7 @@ import (
 
 type patchInput struct {
 	ByID
-	IfMatch string `header:"If-Match" doc:"The version that the change is meant for, such as \"3\"." maxLength:"64"`
+	IfMatch string `header:"If-Match" doc:"The version that the change is meant for, such as \"3\"; * is any." maxLength:"64" pattern:"^ *([*]|[1-9][0-9]*|\"[1-9][0-9]*\") *$" patternDescription:"a memory's version, such as \"3\""`
 	Body    PatchBody
 }
 
@@ -24,8 +24,15 @@ type PatchBody struct {
 
 type restoreInput struct {
 	Caller
+	Repeatable
 	ID   string `path:"id" doc:"The memory's id." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Body *Who
+}
+
+type restoreOutput struct {
+	ETag     string `header:"ETag"`
+	Replayed string `header:"Idempotency-Replayed"`
+	Body     OneMemory
 }
 
 func (s *Server) patchMemory(ctx context.Context, in *patchInput) (*memoryOutput, error) {
@@ -62,7 +69,7 @@ func (s *Server) deleteMemory(ctx context.Context, in *ByID) (*memoryOutput, err
 	return oneMemory(m, g.Notes()), nil
 }
 
-func (s *Server) restoreMemory(ctx context.Context, in *restoreInput) (*memoryOutput, error) {
+func (s *Server) restoreMemory(ctx context.Context, in *restoreInput) (*restoreOutput, error) {
 	var who Who
 	if in.Body != nil {
 		who = *in.Body
@@ -71,11 +78,13 @@ func (s *Server) restoreMemory(ctx context.Context, in *restoreInput) (*memoryOu
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.opt.Remember.Restore(ctx, g, in.ID)
+	once := s.opt.Remember.Once(in.req.repeat)
+	m, err := once.Restore(ctx, g, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return oneMemory(m, g.Notes()), nil
+	out := oneMemory(m, g.Notes())
+	return &restoreOutput{out.ETag, replayed(once.Replayed()), out.Body}, nil
 }
 
 func (s *Server) history(ctx context.Context, in *ByID) (*versionsOutput, error) {

@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 	r.must(201, "POST", "/v1/sessions/s1/messages", `{"user":"amy","messages":[{"id":"m1","role":"user","content":"hello there"}]}`)
 	r.must(201, "PUT", "/v1/sessions/s2", `{"user":"amy","group":"team"}`)
 	before := r.dump()
-	all := [][]refusal{bodyRefusals(), memoryRefusals(), sessionRefusals(), findingRefusals(), keyRefusals(), pathRefusals()}
+	all := [][]refusal{bodyRefusals(), memoryRefusals(), sessionRefusals(), findingRefusals(), keyRefusals(), directoryRefusals(), pathRefusals()}
 	for _, list := range all {
 		for _, c := range list {
 			target := strings.ReplaceAll(c.target, "MEM", mem)
@@ -218,7 +218,7 @@ func sessionRefusals() []refusal {
 	for _, c := range []struct{ body, field string }{
 		{`{}`, "messages"}, {`{"messages":[]}`, "messages"}, {`{"messages":"hi"}`, "messages"}, {`{"messages":[7]}`, "messages[0]"}, {`{"messages":[null]}`, "messages[0]"},
 		{`{"messages":[{"role":"user","content":"c"}],"group":"a b"}`, "group"}, {`{"messages":[{"role":"user","content":"c"}],"group":"a\u0000"}`, "group"},
-		{`{"messages":[{"role":"user","content":"c"}],"mode":"append"}`, "mode"}, {`{"messages":[{"role":"user","content":"c"}],"end":true}`, "end"},
+		{`{"messages":[{"role":"user","content":"c"}],"mode":"merge"}`, "mode"}, {`{"messages":[{"role":"user","content":"c"}],"end":true}`, "end"},
 	} {
 		list = append(list, refusal{method: "POST", target: "/v1/sessions/s4/messages", body: c.body, status: 422, field: c.field})
 	}
@@ -298,6 +298,8 @@ func keyRefusals() []refusal {
 		list = append(list, refusal{method: "POST", target: "/v1/keys", body: c.body, status: 422, field: c.field})
 	}
 	return append(list,
+		refusal{method: "GET", target: "/v1/keys?cursor=x", status: 422, field: "cursor"},
+		refusal{method: "GET", target: "/v1/keys?limit=0", status: 422, field: "limit"},
 		refusal{method: "GET", target: "/v1/keys?user=x", status: 422, field: "user"},
 		refusal{method: "GET", target: "/v1/status?verbose=1", status: 422, field: "verbose"},
 		refusal{method: "GET", target: "/v1/status", status: 422, field: "X-Memoryd-Tenant", header: []string{"X-Memoryd-Tenant", ".."}},
@@ -312,6 +314,7 @@ func pathRefusals() []refusal {
 			{"GET", "/v1/memories/ID", ""}, {"PATCH", "/v1/memories/ID", `{"text":"x"}`}, {"DELETE", "/v1/memories/ID", ""}, {"GET", "/v1/memories/ID/history", ""}, {"POST", "/v1/memories/ID/restore", ""},
 			{"PUT", "/v1/sessions/ID", "{}"}, {"GET", "/v1/sessions/ID", ""}, {"DELETE", "/v1/sessions/ID", ""}, {"POST", "/v1/sessions/ID/messages", `{"messages":[{"role":"user","content":"c"}]}`},
 			{"GET", "/v1/sessions/ID/messages", ""}, {"DELETE", "/v1/keys/ID", ""},
+			{"PUT", "/v1/agents/ID", "{}"}, {"GET", "/v1/agents/ID", ""}, {"DELETE", "/v1/agents/ID", ""}, {"PUT", "/v1/tenants/ID", "{}"}, {"GET", "/v1/tenants/ID", ""}, {"DELETE", "/v1/tenants/ID", ""},
 		} {
 			list = append(list, refusal{method: c.method, target: strings.ReplaceAll(c.target, "ID", id), body: c.body, status: 422, field: "id"})
 		}

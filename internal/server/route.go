@@ -27,6 +27,7 @@ type request struct {
 	query    map[string]string
 	labels   map[string]string // of the query's label.NAME parameters
 	body     io.Reader
+	repeat   memoryd.Repeat
 }
 
 // Unwrap is the context below, as huma's adapter asks for it.
@@ -75,6 +76,11 @@ func (s *Server) admit(x *exchange, r *http.Request, ctx huma.Context) (*request
 		return nil, err
 	}
 	x.key = identity.Writer()
+	if identity.Kind() == "agent" {
+		if err := s.life.rate.take(identity.Writer()); err != nil {
+			return nil, err
+		}
+	}
 	req := &request{humaContext: ctx, x: x, identity: identity, body: http.NoBody}
 	op := ctx.Operation()
 	for _, p := range op.Parameters {
@@ -95,7 +101,7 @@ func (s *Server) admit(x *exchange, r *http.Request, ctx huma.Context) (*request
 	if body != nil {
 		req.body = body
 	}
-	return req, nil
+	return req, req.readRepeat(r, op)
 }
 
 // credentialOf reads the key from the headers, never from the address, which ends up in logs and histories.
@@ -111,6 +117,9 @@ func credentialOf(h http.Header) (string, error) {
 	found = append(found, h.Values("X-API-Key")...)
 	key := ""
 	for _, k := range found {
+		if k == "" {
+			continue // a header without a key is none
+		}
 		if key != "" && k != key {
 			return "", memoryd.Errorf(memoryd.Unauthenticated, "bad-key", "the request carries two different keys")
 		}
@@ -121,7 +130,7 @@ func credentialOf(h http.Header) (string, error) {
 
 // Caller stands in every input: who asks, and for which tenant.
 type Caller struct {
-	Tenant string `header:"X-Memoryd-Tenant" doc:"The tenant to work in; for operator keys only, others are bound to theirs." maxLength:"128"`
+	Tenant string `header:"X-Memoryd-Tenant" doc:"The tenant to work in; for operator keys only, others are bound to theirs." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 
 	req *request
 	s   *Server

@@ -31,7 +31,9 @@ type Options struct {
 	Now      func() time.Time
 	NewID    func() string // of requests that bring none
 	Version  string
-	MaxBody  int64 // bytes; 0: 4 MiB
+	MaxBody  int64                       // bytes; 0: 4 MiB
+	Rate     Rate                        // of each agent key; other callers have none
+	Facts    func(context.Context) Facts // what status tells beside the store's state; nil: nothing
 	// AllowedHosts and AllowedOrigins let in names beside the loopback ones, and pages of other sites, while no key is
 	// demanded. Hosts with or without a port, origins as browsers send them (https://example.com).
 	AllowedHosts   []string
@@ -53,6 +55,7 @@ type Server struct {
 // life is what a server has in common with the one that With makes of it.
 type life struct {
 	started  time.Time
+	rate     *meter
 	draining atomic.Bool
 	ready    atomic.Bool // the store has answered once
 }
@@ -62,13 +65,14 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return build(o, &life{started: o.Now()})
+	return build(o, &life{started: o.Now(), rate: newMeter(o.Rate, o.Now)})
 }
 
-// With is a server for other keys and agents that is as old as this one, and drains when either is told to.
-func (s *Server) With(a *access.Access) *Server {
+// With is a server for other agents that is as old as this one, counts on for its keys, and drains when either is told
+// to. facts may be nil.
+func (s *Server) With(a *access.Access, facts func(context.Context) Facts) *Server {
 	o := s.opt
-	o.Access = a
+	o.Access, o.Facts = a, facts
 	return build(o, s.life)
 }
 
@@ -88,6 +92,9 @@ func build(o Options, l *life) *Server {
 	s.sessions()
 	s.memories()
 	s.finding()
+	s.working()
+	s.agents()
+	s.tenants()
 	s.keys()
 	s.status()
 	s.plain()

@@ -20,7 +20,7 @@ type putSessionInput struct {
 // SessionBody is what a session is created with.
 type SessionBody struct {
 	Who
-	Group    string `json:"group,omitempty" doc:"The chat or team that it is held in: letters, digits and . _ @ + -. Its turns are then shared there." minLength:"1" maxLength:"128" example:"team-a"`
+	Group    string `json:"group,omitempty" doc:"The chat or team that it is held in: letters, digits and . _ @ + -. Its turns are then shared there." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x2a\\x2c\\x2f\\x3a-\\x3f\\x5b-\\x5e\\x60\\x7b-\\x9f]+$" example:"team-a"`
 	Metadata Object `json:"metadata,omitempty" doc:"Your own data."`
 }
 
@@ -62,6 +62,7 @@ type DeletedSession struct {
 
 type appendInput struct {
 	Caller
+	Repeatable
 	ID   string `path:"id" doc:"The session's id, percent-encoded. agent:ID is a child agent's: its chat goes to session ID, its other messages nowhere." maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Body AppendBody
 }
@@ -70,10 +71,14 @@ type appendInput struct {
 type AppendBody struct {
 	Who
 	Group    string       `json:"group,omitempty" doc:"The chat or team that it is held in; counts when the session is created by this." minLength:"1" maxLength:"128"`
+	Mode     string       `json:"mode,omitempty" doc:"append (when absent): the messages are new. sync: they are the whole conversation, old and new; those that the session holds are not stored again." enum:"append,sync"`
 	Messages []NewMessage `json:"messages" doc:"In their order; all are stored, or none." minItems:"1"`
 }
 
-type appendOutput struct{ Body Appended }
+type appendOutput struct {
+	Replayed string `header:"Idempotency-Replayed"`
+	Body     Appended
+}
 
 // Appended is what became of the messages.
 type Appended struct {
@@ -86,8 +91,8 @@ type Appended struct {
 type AppendedItem struct {
 	ID        string `json:"id,omitempty" doc:"Its id."`
 	Seq       *int64 `json:"seq" doc:"Its place in the session; null for one that was dropped."`
-	Duplicate bool   `json:"duplicate" doc:"It was there already, under this id."`
-	Dropped   bool   `json:"dropped,omitempty" doc:"A child agent's message that is not chat: it is kept nowhere."`
+	Duplicate bool   `json:"duplicate" doc:"It was there already: under this id, or in mode sync by its role and content."`
+	Dropped   bool   `json:"dropped,omitempty" doc:"It is kept nowhere: a child agent's message that is not chat, or in mode sync one that took the place of older ones."`
 }
 
 type messagesInput struct {
@@ -172,7 +177,8 @@ func (s *Server) appendMessages(ctx context.Context, in *appendInput) (*appendOu
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.opt.Remember.Append(ctx, g, in.ID, remember.AppendRequest{Group: in.Body.Group, Messages: newMessagesOf(in.Body.Messages)})
+	once := s.opt.Remember.Once(in.req.repeat)
+	done, err := once.Append(ctx, g, in.ID, remember.AppendRequest{Group: in.Body.Group, Mode: in.Body.Mode, Messages: newMessagesOf(in.Body.Messages)})
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +186,7 @@ func (s *Server) appendMessages(ctx context.Context, in *appendInput) (*appendOu
 	for i, item := range done.Items {
 		out.Items[i] = AppendedItem{ID: item.ID, Seq: item.Seq, Duplicate: item.Duplicate, Dropped: item.Dropped}
 	}
-	return &appendOutput{out}, nil
+	return &appendOutput{replayed(once.Replayed()), out}, nil
 }
 
 func (s *Server) listMessages(ctx context.Context, in *messagesInput) (*messagesOutput, error) {

@@ -75,10 +75,10 @@ type NewMessage struct {
 	ID         string  `json:"id,omitempty" doc:"The client's own id. Sent again with the same role and content it is a duplicate, with another content a conflict." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"m-17"`
 	Role       string  `json:"role" doc:"Who speaks." enum:"system,user,assistant,tool"`
 	Content    Content `json:"content,omitempty" doc:"A string, a list of parts ({type:\"text\",text:…}), or null beside tool_calls; at most 64 KiB." example:"\"I moved to Oslo\""`
-	Name       string  `json:"name,omitempty" doc:"The speaker's name, free text." minLength:"1" example:"Amy"`
+	Name       string  `json:"name,omitempty" doc:"The speaker's name, free text." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$" example:"Amy"`
 	User       string  `json:"user,omitempty" doc:"In a group: whose words these are; else the request's user." minLength:"1" maxLength:"128" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	ToolCalls  Calls   `json:"tool_calls,omitempty" doc:"The calls that an assistant makes."`
-	ToolCallID string  `json:"tool_call_id,omitempty" doc:"The call that a tool's message answers." minLength:"1"`
+	ToolCallID string  `json:"tool_call_id,omitempty" doc:"The call that a tool's message answers." minLength:"1" maxLength:"512" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]+$"`
 	Kind       string  `json:"kind,omitempty" doc:"chat (when absent) is talk; step and tool are an agent's own doings. Of a child agent's session (agent:ID) only chat is kept." enum:"chat,step,tool"`
 	Time       Time    `json:"time,omitzero" doc:"When it was said; now when absent. May lie in the past."`
 	Metadata   Object  `json:"metadata,omitempty" doc:"Your own data."`

@@ -15,7 +15,7 @@ func TestWith(t *testing.T) {
 	r := start(t, func(_ *access.Options, o *Options) { o.Now = func() time.Time { return now } })
 	r.must(200, "GET", "/startupz", "")
 	now = now.Add(time.Hour)
-	next := r.server.With(r.access)
+	next := r.server.With(r.access, nil)
 	ask := func(target string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest("GET", target, nil)
 		req.Host = "localhost"

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -59,12 +60,17 @@ func (c *conn) exec(ctx context.Context, query string, args ...any) (sql.Result,
 	return s.ExecContext(ctx, args...)
 }
 
+// close ends the connection, and with it what is left of a transaction. Without the error database/sql would keep it to
+// hand it out again, as it is.
 func (c *conn) close() error {
 	var errs []error
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, c.c.Close())...)
+	if err := c.c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // tx is one transaction as the ports see it.
@@ -86,6 +92,11 @@ func (t *tx) ports() memoryd.Tx {
 		Memories:   memories{t},
 		Versions:   versions{t},
 		Partitions: partitions{t},
+		Receipts:   receipts{t},
+		Scratch:    scratch{t},
+		Contents:   contents{t},
+		Dump:       dump{t},
+		Load:       load{t},
 		Uses:       uses{t},
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"memoryd"
 )
 
@@ -220,10 +222,14 @@ func (g *group) one(c *call) (err, lost error) {
 		return err, nil
 	}
 	g.abandon()
-	if err == nil {
-		return lost, lost
+	var cause *sqlite3.Error
+	switch {
+	case errors.As(err, &cause):
+		return err, err // a failing disk, which rolled everything back
+	case err == nil:
+		return down(lost), down(lost)
 	}
-	return err, err
+	return err, down(lost)
 }
 
 func (g *group) begin() error {

@@ -256,6 +256,48 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// A function that loses everybody's transaction fails with its own error, the others with one that says so.
+func TestGroupLosesItsTransaction(t *testing.T) {
+	s := openTest(t)
+	boom := errors.New("boom")
+	lose := func(answer error) func(memoryd.Tx) error {
+		return func(tx memoryd.Tx) error {
+			_, err := tx.Agents.(agents).conn.c.ExecContext(context.Background(), "ROLLBACK")
+			return errors.Join(err, answer)
+		}
+	}
+	for _, answer := range []error{boom, nil} {
+		errs := together(t, s, put("a"), lose(answer), put("b"))
+		if answer != nil && !errors.Is(errs[1], boom) || errs[1] == nil {
+			t.Errorf("the one that lost it: %v", errs[1])
+		}
+		if errors.Is(errs[0], boom) || memoryd.CodeOf(errs[0]) != memoryd.Unavailable || errs[2] != nil {
+			t.Errorf("the others: %v, %v", errs[0], errs[2])
+		}
+		if list := stored(t, s); len(list) != 1 || list["b"] == nil {
+			t.Errorf("stored: %v", list)
+		}
+	}
+}
+
+// A connection that is given up takes its transaction with it.
+func TestClosedConnectionIsGone(t *testing.T) {
+	s := openTest(t)
+	c, err := openConn(t.Context(), s.dbs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.exec(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), put("a")); err != nil {
+		t.Error(err)
+	}
+}
+
 // path asks SQLite for the file.
 func (s *Store) path(t *testing.T) string {
 	t.Helper()

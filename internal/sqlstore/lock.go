@@ -37,7 +37,7 @@ func lockFolder(dir string) (*folderLock, error) {
 	if err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	if err != nil {
+	if err != nil && !noRoom(err) {
 		f.Close()
 		return nil, fmt.Errorf("sqlstore: lock: %w", err)
 	}

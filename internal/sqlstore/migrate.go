@@ -37,7 +37,12 @@ func Migrate(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(prepareSchema(ctx, o), lock.release())
+	f, err := o.files()
+	if err == nil {
+		err = prepareSchema(ctx, o, f)
+		f.close()
+	}
+	return errors.Join(err, lock.release())
 }
 
 // Status says which version the schema has, 0 where there is none, and which this program wants. It changes nothing
@@ -46,7 +51,12 @@ func Status(ctx context.Context, o Options) (current, latest int64, err error) {
 	if err := o.check(); err != nil {
 		return 0, 0, err
 	}
-	db, err := openSQLite(o.Path, readerPragmas)
+	f, err := o.beside()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.close()
+	db, err := f.openReader()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -64,12 +74,19 @@ func Status(ctx context.Context, o Options) (current, latest int64, err error) {
 }
 
 // prepareSchema migrates or, with Manual, demands that there is nothing to migrate.
-func prepareSchema(ctx context.Context, o Options) error {
-	db, err := openSQLite(o.Path, writerPragmas)
+func prepareSchema(ctx context.Context, o Options, f *files) error {
+	if err := f.checkLog(); err != nil {
+		return err
+	}
+	db, err := f.openWriter()
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(ctx, db, o), db.Close())
+	err = drainLog(ctx, db)
+	if err == nil {
+		err = migrate(ctx, db, o)
+	}
+	return errors.Join(err, db.Close())
 }
 
 func migrate(ctx context.Context, db *sql.DB, o Options) error {

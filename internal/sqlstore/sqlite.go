@@ -3,10 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -40,15 +36,39 @@ func sqliteFault(err error) error {
 	}
 	switch code {
 	case sqlite3.FULL:
-		full := *memoryd.ErrDiskFull
-		full.Err = err
-		return &full
-	case sqlite3.BUSY, sqlite3.LOCKED, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.CORRUPT, sqlite3.NOTADB:
-		down := memoryd.Errorf(memoryd.Unavailable, "store-down", "the store cannot be read or written now")
-		down.Err = err
-		return down
+		return full(err)
+	case sqlite3.IOERR, sqlite3.CANTOPEN:
+		if noRoom(err) || errors.Is(err, sqlite3.IOERR_SHMSIZE) {
+			return full(err)
+		}
+		if errors.Is(err, sqlite3.IOERR_DATA) {
+			return damaged(err)
+		}
+		return down(err)
+	case sqlite3.BUSY, sqlite3.LOCKED:
+		return down(err)
+	case sqlite3.CORRUPT, sqlite3.NOTADB:
+		return damaged(err)
 	}
 	return err
+}
+
+func full(err error) error {
+	full := *memoryd.ErrDiskFull
+	full.Err = err
+	return &full
+}
+
+func down(err error) error { return store("the store cannot be read or written now", err) }
+
+func damaged(err error) error {
+	return store("a file of the store is damaged; restore a backup", err)
+}
+
+func store(detail string, err error) error {
+	e := memoryd.Errorf(memoryd.Unavailable, "store-down", "%s", detail)
+	e.Err = err
+	return e
 }
 
 // The first pragmas must be these: the busy time-out guards the rest. Readers need no journal mode: it is the file's.
@@ -65,53 +85,6 @@ PRAGMA temp_store = memory;
 PRAGMA cache_size = -4000;
 PRAGMA query_only = on;`
 )
-
-// openSQLite opens a database file with the given pragmas on each connection.
-func openSQLite(path, pragmas string) (*sql.DB, error) {
-	dsn, err := sqliteDSN(path)
-	if err != nil {
-		return nil, err
-	}
-	db, err := driver.Open(dsn, func(c *sqlite3.Conn) error {
-		// Without it, statements are planned anew for each value bound to some of their places, which took more time
-		// than running them, and a rare value could bring a plan of its own.
-		if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
-			return err
-		}
-		return c.Exec(pragmas)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: open %s: %w", path, err)
-	}
-	return db, nil
-}
-
-func sqliteDSN(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("sqlstore: %w", err)
-	}
-	slashed := filepath.ToSlash(abs)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/data
-	}
-	// The log beside the database holds the same texts, and must be closed to the same people.
-	// SQLite reads + as itself.
-	mode := "modeof=" + strings.ReplaceAll(url.QueryEscape(abs), "+", "%20")
-	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: mode}).String(), nil
-}
-
-// makeSQLite creates the folder and the empty file where they are missing, closed to other users of the machine.
-func makeSQLite(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
-	}
-	return f.Close()
-}
 
 // inTransaction says whether SQLite still holds the transaction: it rolls one back by itself when the disk is full or
 // fails.

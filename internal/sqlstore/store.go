@@ -23,7 +23,16 @@ type Options struct {
 	MaxOpen int    // connections for reading; 0: 16
 	Manual  bool   // do not migrate: refuse to open a store whose schema is behind
 	Log     *slog.Logger
+
+	// EncryptionKey encrypts all that is written: 32 bytes in hex or base64, or a passphrase. "": no encryption.
+	EncryptionKey string
+
+	vfs     string // for tests: what the files are reached through
+	pragmas string // for tests: run on the writer after its own
 }
+
+// MinPassphrase is how many bytes a passphrase has at least.
+const MinPassphrase = 12
 
 func (o Options) check() error {
 	if o.Driver != "" && o.Driver != "sqlite" {
@@ -45,6 +54,7 @@ func (o Options) log() *slog.Logger {
 // Store is an open database. Its methods may be called concurrently.
 type Store struct {
 	lock    *folderLock
+	files   *files
 	dbs     []*sql.DB
 	writer  *group
 	readers *pool
@@ -72,20 +82,36 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.lock = lock
+	// The connection that this opens stays: with the last one the log would be closed, and read anew by the next.
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
 // open is Open under the lock.
 func open(ctx context.Context, o Options) (*Store, error) {
-	if err := prepareSchema(ctx, o); err != nil {
-		return nil, err
-	}
-	d := sqlite()
-	write, err := openSQLite(o.Path, writerPragmas)
+	f, err := o.files()
 	if err != nil {
 		return nil, err
 	}
-	read, err := openSQLite(o.Path, readerPragmas)
+	s, err := openFiles(ctx, o, f)
+	if err != nil {
+		f.close()
+	}
+	return s, err
+}
+
+func openFiles(ctx context.Context, o Options, f *files) (*Store, error) {
+	if err := prepareSchema(ctx, o, f); err != nil {
+		return nil, err
+	}
+	d := sqlite()
+	write, err := f.openWriter()
+	if err != nil {
+		return nil, err
+	}
+	read, err := f.openReader()
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
@@ -93,7 +119,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	if size <= 0 {
 		size = 16
 	}
-	return &Store{dbs: []*sql.DB{write, read}, writer: newGroup(write, d), readers: newPool(read, d, size)}, nil
+	return &Store{files: f, dbs: []*sql.DB{write, read}, writer: newGroup(write, d), readers: newPool(read, d, size)}, nil
 }
 
 // Read runs f on one consistent snapshot, which is taken by its first statement.
@@ -121,6 +147,7 @@ func (s *Store) Close() error {
 		for _, db := range s.dbs {
 			errs = append(errs, db.Close())
 		}
+		s.files.close()
 		s.err = errors.Join(append(errs, s.lock.release())...)
 	})
 	return s.err

@@ -30,6 +30,14 @@ func Tenants(t *testing.T, open Open) {
 		return err
 	})
 	same(t, "order", tenantIDs(t, s), slices.Sorted(slices.Values(odd)))
+	write(t, s, func(tx memoryd.Tx) error {
+		again, err := tx.Tenants.Put(memoryd.Tenant{ID: "ab", Name: "n'", Created: now.Add(time.Hour)})
+		made, err2 := tx.Tenants.Put(memoryd.Tenant{ID: "new", Name: "n", Created: now})
+		same(t, "created", []bool{again, made}, []bool{false, true})
+		got, err3 := tx.Tenants.Get("ab")
+		same(t, "renamed", got, memoryd.Tenant{ID: "ab", Name: "n'", Created: now})
+		return errors.Join(err, err2, err3)
+	})
 	whole(t, parallel(20, func(int) error { return s.Write(t.Context(), ensure("once")) }))
 }
 

@@ -27,7 +27,12 @@ func Run(t *testing.T, open func(testing.TB) memoryd.Store) {
 	t.Run("Memories", func(t *testing.T) { Memories(t, open) })
 	t.Run("Lists", func(t *testing.T) { Lists(t, open) })
 	t.Run("Versions", func(t *testing.T) { Versions(t, open) })
+	t.Run("Contents", func(t *testing.T) { Contents(t, open) })
+	t.Run("Dump", func(t *testing.T) { Dump(t, open) })
+	t.Run("Load", func(t *testing.T) { Load(t, open) })
 	t.Run("Partitions", func(t *testing.T) { Partitions(t, open) })
+	t.Run("Receipts", func(t *testing.T) { Receipts(t, open) })
+	t.Run("Scratch", func(t *testing.T) { Scratch(t, open) })
 	t.Run("Uses", func(t *testing.T) { Uses(t, open) })
 }
 

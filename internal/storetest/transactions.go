@@ -188,6 +188,8 @@ func readRefuses(t *testing.T, s memoryd.Store) {
 		},
 		"insert":  insert(memory(2, memoryd.Global, "y")),
 		"update":  func(tx memoryd.Tx) error { return tx.Memories.Update(changed) },
+		"receipt": func(tx memoryd.Tx) error { _, err := tx.Receipts.Put(receipt("r", now), now); return err },
+		"scratch": func(tx memoryd.Tx) error { _, err := tx.Scratch.Put(run("r"), entry("k", "1", now), 9); return err },
 		"version": func(tx memoryd.Tx) error { return tx.Versions.Add(memory(1, memoryd.Global, "x"), "key", now) },
 	} {
 		if err := s.Read(t.Context(), f); err == nil {
