@@ -119,7 +119,6 @@ type ContextRequest struct {
 	Rounds          *int
 	WindowTokens    *int
 	MemoryTokens    *int
-	Keyword         bool // words alone, which is all that is searched as yet
 	Include         []string
 	FilterSensitive *bool
 	MinTrust        memoryd.Trust
@@ -173,7 +172,6 @@ type SearchRequest struct {
 	Statuses []memoryd.Status
 	MinTrust memoryd.Trust
 	MinScore *float64 // nil: Floor
-	Keyword  bool     // words alone, which is all that is searched as yet
 	Include  []string
 	Labels   map[string]string
 	Context  string

@@ -128,7 +128,7 @@ func (s *Server) context(ctx context.Context, in *contextInput) (*contextOutput,
 	}
 	c, err := s.opt.Recall.Context(ctx, g, recall.ContextRequest{
 		Query: b.Query, Session: b.Session, Group: b.Group, DM: b.DM, LongTerm: b.LongTerm, Context: b.Context, Rounds: b.Rounds,
-		WindowTokens: b.WindowTokens, MemoryTokens: b.MemoryTokens, Keyword: b.Mode == "keyword", Include: b.Include,
+		WindowTokens: b.WindowTokens, MemoryTokens: b.MemoryTokens, Include: b.Include,
 		FilterSensitive: b.FilterSensitive, MinTrust: memoryd.Trust(b.MinTrust),
 	})
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, er
 	}
 	found, err := s.opt.Recall.Search(ctx, g, recall.SearchRequest{
 		Query: b.Query, Scope: b.Scope, Group: b.Group, DM: b.DM, Limit: b.Limit, Types: as[memoryd.Type](b.Types), Forms: as[memoryd.Form](b.Forms),
-		Statuses: as[memoryd.Status](b.Statuses), MinTrust: memoryd.Trust(b.MinTrust), MinScore: b.MinScore, Keyword: b.Mode == "keyword",
+		Statuses: as[memoryd.Status](b.Statuses), MinTrust: memoryd.Trust(b.MinTrust), MinScore: b.MinScore,
 		Include: b.Include, Labels: b.Labels, Context: b.Context,
 	})
 	if err != nil {
